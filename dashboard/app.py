@@ -13,13 +13,14 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import shell, views
 from dashboard.access import dash_requests, limits
+from dashboard.access.providers import RequestDenied
 from dashboard.http import logs, prometheus
 from dashboard.http.responses import error_response
 from dashboard.registry.addresses import api, denied
 from dashboard.registry.pages import check_page
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.ui.plain_page import HEAD
+from dashboard.ui.plain_page import HEAD, plain_page
 from dashboard.views import login
 from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
@@ -67,11 +68,22 @@ def create_app(settings: Settings) -> Flask:
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body is not valid HTTP.")))
-    limits.install(server, app, settings, service.access, denied)
+    limits.install(server, app, settings, service.access, _refused)
     dash_requests.install(server)
     # Dash sets itself up in its first request. Others that arrive at the same time would find it half ready.
     server.test_client().get("/healthz")
     return server
+
+
+UNKNOWN_HOST = """{% block main %}<main><h1>This server does not know its name</h1><p>{{ message }}</p>
+<p>You can also open it by the address that it printed when it was started.</p></main>{% endblock %}"""
+
+
+def _refused(refusal: RequestDenied) -> Response:
+    """Return a refusal: a page for a browser that calls the server by an unknown name, else the common envelope."""
+    if refusal.code == "unknown_host" and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
+        return plain_page(UNKNOWN_HOST, "Unknown name", "refused", refusal.status, message=str(refusal))
+    return denied(refusal)
 
 
 def _status_of_page(response: Response) -> Response:

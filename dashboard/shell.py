@@ -88,7 +88,10 @@ def draw(request: dict[str, Any]) -> str:
         page_request = read_page(page, pairs, dataset, item, draft)
         content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, path, pairs)]
     except BadRequest as error:
-        content, again = [error_panel(error, path, pairs)], error.retry_after
+        content, again = (
+            [error_panel(error, path, pairs, _names_of_runs(dataset or dict(pairs).get("dataset")))],
+            error.retry_after,
+        )
     except StoreError as error:
         content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
@@ -118,6 +121,14 @@ def draw(request: dict[str, Any]) -> str:
         }
         answer["fragments"] = drawing.fragments | bar.fragments
     return as_json(answer).decode()
+
+
+def _names_of_runs(dataset: str | None) -> dict[str, str]:
+    """Return the name of each run of a dataset, by its id; empty if there is no such dataset."""
+    try:
+        return {run: f"{model} · {elicitation}" for run, model, elicitation in service().facets(dataset).runs}
+    except (BadRequest, StoreError):
+        return {}
 
 
 def _datasets() -> list[Dataset]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from dash import html
@@ -106,8 +106,11 @@ def store_panel(message: str) -> html.Section:
     return _alert("The store cannot be read", html.P(message))
 
 
-def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> html.Section:
-    """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one."""
+def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs: Mapping[str, str]) -> html.Section:
+    """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one.
+
+    ``runs`` are the names of runs by their ids.
+    """
     if error.status == 401:
         login = html.A("Log in", href=address("/login", [("next", address(path, pairs))]))
         return _alert("Log in to read this", html.P(login))
@@ -115,7 +118,8 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
     if error.code == "unknown_value" and error.field and error.status == 400:
         kept = [pair for pair in pairs if pair[0] != error.field]
         links = [
-            page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}") for value in error.allowed[:MAX_LINKS]
+            page_link(runs.get(value, value), href=f"{path}?{urlencode([*kept, (error.field, value)])}")
+            for value in error.allowed[:MAX_LINKS]
         ]
     elif error.code == "unknown_key":
         links = [html.Code(key) for key in error.allowed]

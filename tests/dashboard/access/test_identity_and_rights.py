@@ -143,6 +143,13 @@ def test_an_unknown_host_name_is_refused_everywhere(request, which, host):
         assert answer.status_code in (400, 403), (path, answer.status_code)
 
 
+def test_a_browser_gets_a_page_about_an_unknown_name(standing):
+    answer = standing.client.get("/", headers={"Host": "lab.example", "Accept": "text/html,*/*;q=0.8"})
+    assert (answer.status_code, answer.mimetype) == (403, "text/html")
+    assert "CLUELINE_HOSTS" in answer.text and "lab.example" in answer.text
+    assert standing.client.get("/api/v1/datasets", headers={"Host": "lab.example"}).json["error"]["code"] == "unknown_host"
+
+
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:8050", "127.0.0.1:1", "127.1.2.3", "[::1]:8050", "LOCALHOST", "a.localhost"]
 )

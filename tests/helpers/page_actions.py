@@ -29,8 +29,9 @@ CURSOR = """() => {
     const gd = document.querySelector(".figure-clues .js-plotly-plot");
     return gd && gd.layout && gd._fullData && (gd.layout.shapes || []).length ? gd.layout.shapes[0].x0 : null;
 }"""
-# The columns that the leaderboard of Pyramid shows by default; the API has every metric.
-SHOWN = ("calscore", "accuracy", "ece", "overconfidence")
+# The columns that the leaderboard shows by default; the API has every metric.
+SHOWN = ("accuracy", "ece", "overconfidence")
+PRIMARY = ("calscore", "net_score", "dist_ce", "brier")  # by kind of dataset, next to those
 
 TRACES = """(within) => {
     const gd = document.querySelector(within + " .js-plotly-plot");
@@ -102,7 +103,8 @@ def api(page, address, query=(), **more):
 
 def expected_board(page, query):
     """Return the leaderboard of a query string as the page should show it, best first by the primary metric."""
-    answer = api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])
+    answer = api(page, "leaderboard", [*query, ("metrics", ",".join((*PRIMARY, *SHOWN)))])
+    shown = (answer["primary"], *SHOWN)
     by_primary = sorted(answer["rows"], key=lambda row: row["metrics"][answer["primary"]]["rank"] or math.inf)
     return [
         {
@@ -111,7 +113,9 @@ def expected_board(page, query):
             "note": row["note"],
             "elicitation": row["elicitation"],
             "answered": f"{row['answered']:,}",
-            "metrics": {key: written(cell["value"]) for key, cell in row["metrics"].items() if cell["value"] is not None},
+            "metrics": {
+                key: written(cell["value"]) for key, cell in row["metrics"].items() if key in shown and cell["value"] is not None
+            },
         }
         for row in by_primary
     ]
@@ -180,9 +184,10 @@ def entries(page):
 
 def back_to(page, address):
     """Go back until the page has an address: a change of a control may have taken several steps on a slow machine."""
+    wanted = urlsplit(address)
     for _ in range(20):
         page.go_back()
-        if page.url.endswith(address):
+        if path(page) == wanted.path and pairs(page) == sorted(parse_qsl(wanted.query)):
             return
     raise AssertionError(f"Back does not lead to {address}, but to {page.url}")
 

@@ -10,7 +10,7 @@ from queries.engine.selected_answers import selected_responses, selection_clause
 from queries.reliability import Item, first_items
 from queries.selection import Selection, selection_keys
 
-LEAST = 0.8
+SURE = 0.8
 MAX_LISTED = 200
 
 
@@ -49,7 +49,7 @@ class ConfidentlyWrong(msgspec.Struct):
 
 
 def confidently_wrong(
-    snapshot: Snapshot, selection: Selection, least: float = LEAST, limit: int = MAX_LISTED
+    snapshot: Snapshot, selection: Selection, least: float = SURE, limit: int = MAX_LISTED
 ) -> ConfidentlyWrong:
     """Return the wrong answers (correctness below one half) with a confidence of at least ``least``, the surest first.
 

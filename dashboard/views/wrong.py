@@ -23,7 +23,7 @@ from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, 
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from data.plurals import counted
-from queries.confidently_wrong import LEAST, MAX_LISTED, confidently_wrong
+from queries.confidently_wrong import SURE, MAX_LISTED, confidently_wrong
 from queries.metrics import CATALOGUE
 from queries.reliability import Item
 from queries.selection.parameter_kinds import Number, format_number
@@ -31,13 +31,13 @@ from queries.selection.view_parameters_base import Parameters
 
 PATH = "/wrong"
 OFFERED = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
-Least = Annotated[float, Number(f"the confidence from which an answer is sure: {LEAST} by default", 1, zero=True)]
+Least = Annotated[float, Number(f"the confidence from which an answer is sure: {SURE} by default", 1, zero=True)]
 
 
 class WrongKeys(Parameters, frozen=True):
     """From which confidence on an answer is sure."""
 
-    least: Least = LEAST
+    least: Least = SURE
 
 
 RUNS = Table(
@@ -60,7 +60,7 @@ WRONG = serve(
 class WrongPage(PageParameters, frozen=True):
     """From which confidence on an answer is sure."""
 
-    least: Least = LEAST
+    least: Least = SURE
 
 
 def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
@@ -70,14 +70,14 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Confidently wrong")]
     names, colours = run_names(result.runs), run_colours(request.facets, highlighted_runs(request, CATALOGUE["brier"]))
     choices = sorted({*OFFERED, least})
-    options = {"" if value == LEAST else format_number(value): f"at least {percent(value, 0)}" for value in choices}
+    options = {"" if value == SURE else format_number(value): f"at least {percent(value, 0)}" for value in choices}
     one = len(request.selection.run) == 1
     show = "All runs" if one else "Only this run"
     return [
         heading(
             "Confidently wrong",
             f"{request.facets.title}: answers that are wrong although the run was at least {percent(least, 0)} sure",
-            menu("least", "Sure", options, "" if least == LEAST else format_number(least)),
+            menu("least", "Sure", options, "" if least == SURE else format_number(least)),
         ),
         html_table(
             [

@@ -200,8 +200,8 @@ def answers_table(
     """
 
     def rows(clue: int) -> list[RunAtClue]:
-        found = [RunAtClue(run, clue, undisputed) for run in runs]
-        return sorted(found, key=RunAtClue.surest_first) if by_confidence else found
+        at_clue = [RunAtClue(run, clue, undisputed) for run in runs]
+        return sorted(at_clue, key=RunAtClue.surest_first) if by_confidence else at_clue
 
     def colour(row: RunAtClue) -> str:
         return colours.get(row.run.run, OTHERS)

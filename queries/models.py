@@ -6,6 +6,8 @@ import msgspec
 
 from data.store import Snapshot
 from data.store.models import FACTS, proposals
+from queries.across import Across, AcrossCell
+from queries.metrics import Metric
 from queries.selection.parameter_kinds import BadRequest
 
 
@@ -52,3 +54,33 @@ def model(snapshot: Snapshot, name: str) -> Model:
     if match is None:
         raise BadRequest("unknown_model", f"There is no model {name!r}; /api/v1/models lists them.", "model", status=404)
     return match
+
+
+class ModelRun(msgspec.Struct):
+    """A run of a model, as on the leaderboard of its dataset. ``title`` is the dataset's, ``model`` the name that the run has."""
+
+    dataset: str
+    title: str
+    model: str
+    elicitation: str
+    cell: AcrossCell
+
+
+class ModelAcross(msgspec.Struct):
+    """Answer of ``/api/v1/models/<model>``: the model, and its runs, those with the best ``place`` first."""
+
+    data_version: str
+    about: Model
+    metric: str
+    runs: list[ModelRun]
+
+
+def model_runs(about: Model, metric: Metric, version: str, result: Across | None) -> ModelAcross:
+    """Return the runs of a model among all runs on its datasets; None if it has no runs that count."""
+    runs = [
+        ModelRun(column.dataset, column.title, row.model, row.elicitation, cell)
+        for row in (result.rows if result else ())
+        for column in (result.datasets if result else ())
+        if row.model in about.names and (cell := row.cells.get(column.dataset)) is not None
+    ]
+    return ModelAcross(version, about, metric.key, sorted(runs, key=lambda run: 2 if run.cell.place is None else run.cell.place))

@@ -10,6 +10,7 @@ from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams
 from queries.buzzing import Rules, best_thresholds
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.models import ModelAcross, model, model_runs, models
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
@@ -84,13 +85,13 @@ def across_datasets(
     tags = tags_of(measured)
     if pool and pool not in tags:
         raise BadRequest("unknown_value", f"No run of these datasets has a tag {pool!r}.", "tag", tags)
-    boards, pooled = {}, {}
+    boards, pooled, names = {}, {}, model_of()
     for facet in measured:
         selection = _shown_selection(facet, rows, conventions, failed)
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
         if pool and named_key("tag", pool) in facet.values:
             pooled[facet.dataset] = service().ask(run_groups, selection, pool, metric)
-    return across(measured, boards, metric, rows, service().snapshot().version, pool, pooled)
+    return across(measured, boards, metric, rows, service().snapshot().version, names, pool, pooled)
 
 
 def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:
@@ -106,6 +107,21 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
     return AcrossDiagrams(service().snapshot().version, conventions.binning, diagrams)
 
 
+def model_of() -> dict[str, str]:
+    """Return the model of each name that runs have which the reader may read."""
+    return {name: model.model for model in service().ask(models).models for name in model.names}
+
+
+def model_across(name: str, metric: Metric, conventions: Conventions, failed: bool) -> ModelAcross:
+    """Return a metric and the overconfidence of each run of a model, as on the leaderboards; arguments as ``across_datasets``.
+
+    Raises ``BadRequest`` if there is no such model.
+    """
+    about = service().ask(model, name)
+    result = across_datasets(metric, about.datasets, "runs", conventions, failed) if about.datasets else None
+    return model_runs(about, metric, service().snapshot().version, result)
+
+
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
     """Return the facets of these datasets, or of all if none is named, without datasets that have no runs."""
     known = list(service().snapshot().states)
@@ -118,7 +134,7 @@ def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
 
 def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
     """Return the selection of a dataset's runs that pages of many datasets show."""
-    runs = shown_runs(facets, rows)
+    runs = shown_runs(facets, rows, model_of())
     return Selection(
         facets.dataset,
         run=runs if len(runs) < len(facets.runs) else (),

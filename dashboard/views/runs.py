@@ -17,7 +17,8 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from data.importing.report import rows_without_answer
@@ -186,9 +187,16 @@ def _see(facts: RunFacts) -> html.Span:
 
 
 def _change(facts: RunFacts) -> html.Button:
-    word, name = "Restore" if facts.withdrawn_at else "Withdraw", f"{facts.model} · {facts.elicitation}"
-    marks = data(run=facts.run, change=word.lower(), name=name)
-    return html.Button(word, className="quiet", **aria(label=f"{word} {name}"), **marks)
+    name, path = f"{facts.model} · {facts.elicitation}", f"/api/v1/runs/{facts.run}"
+    who = f"{name} (run {facts.run})"
+    if facts.withdrawn_at:
+        return change_button(
+            "Restore", f"POST {path}/restore", f"{who} was restored.", title=f"Restore {name}", run=facts.run, change="restore"
+        )
+    return change_button(
+        "Withdraw", f"DELETE {path}", f"{who} was withdrawn.", title=f"Withdraw {name}", undo=f"POST {path}/restore",
+        run=facts.run, change="withdraw", name=name,
+    )  # fmt: skip
 
 
 def _timestamp(at: str | None) -> html.Time:
@@ -261,8 +269,8 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
             only if every_dataset else page_link("All datasets", href=every),
             page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None,
         ),
-        note(OFF) if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
-        html.P(className="status-message", role="status", id="runs-message"),
+        note(OFF) if mode == "off" else None,
+        *change_message(),
         runs_table(current, titles, every_dataset, mode)
         if current
         else panel("No runs yet", "None was imported, or all were withdrawn."),

@@ -77,8 +77,10 @@ def merge(store: Store, models: Collection[str], goal: str, by: str | None) -> b
     """
 
     def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
-        into = goal if _is_model(connection, goal) else names_of(connection).get(goal, goal)
-        merged = sorted({_find(connection, name) for name in models} - {into})
+        given = {_find(connection, name) for name in models}
+        model = names_of(connection).get(goal, goal)
+        into = goal if model in given or _is_model(connection, goal) else model
+        merged = sorted(given - {into})
         if not merged:
             return []
         known = [*([into] if _is_model(connection, into) else []), *merged]

@@ -22,7 +22,7 @@ def runs_page(browser, served):
 
 def message_is(page, text):
     def shows():
-        assert text in page.locator("#runs-message").inner_text()
+        assert text in page.locator("#change-message").inner_text()
 
     eventually(page, shows)
 

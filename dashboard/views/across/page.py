@@ -90,7 +90,10 @@ DIAGRAMS = serve(
 
 PATH = "/across"
 DEFAULT_METRIC = "net_score"
-ONE_RUN = "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. "
+ONE_RUN = (
+    "A row is a model under all its names, or one of its elicitations if a dataset has several. If it has several runs on a "
+    "dataset, the latest import counts. "
+)
 POOLED = (
     " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
     "other questions, not for other models; distances from calibration have none."

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from textwrap import wrap
 
 from dash import html
+from dash.development.base_component import Component
 
-from dashboard.http.paths import address, run_path
+from dashboard.http.paths import address, model_path, run_path
 from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.html import page_link
@@ -50,7 +51,7 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
     return html_table(
         [
-            PageColumn("Model", lambda line: noted(html.Span(_name(line, result.tag), className="name"), _about(line))),
+            PageColumn("Model", lambda line: noted(_name(line, result.tag), _about(line))),
             PageColumn("Mean rank", _mean_rank, about=MEAN_RANK, number=True) if metric.ranks else None,
             *(_dataset_column(column, title) for column, title in zip(result.datasets, titles, strict=True)),
         ],
@@ -61,8 +62,10 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     )
 
 
-def _name(line: AcrossRow | AcrossGroup, tag: str) -> str:
-    return f"{tag}: {line.value}" if isinstance(line, AcrossGroup) else line.model
+def _name(line: AcrossRow | AcrossGroup, tag: str) -> Component:
+    if isinstance(line, AcrossGroup):
+        return html.Span(f"{tag}: {line.value}", className="name")
+    return page_link(line.model, model_path(line.model), class_name="name")
 
 
 def _about(line: AcrossRow | AcrossGroup) -> str:
@@ -102,7 +105,7 @@ def _brackets(cell: RunGroup | AcrossCell) -> str:
 
 def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     if cell is None:
-        return Cell("", "No run of this model")
+        return Cell("not run", "No run of this model", "number missing")
     if cell.value is None:
         return Cell(None, cell.missing, "number missing")
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")

@@ -25,6 +25,7 @@ from data.importing.report import rows_without_answer
 from data.plurals import counted
 from data.store.answer_states import OTHER_STATES
 from data.store.query_to_file import Form
+from data.store.run_tags import LABEL
 from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.runs import RunFacts, responses, run, runs
 from queries.selection import read_parameters
@@ -156,8 +157,13 @@ def provenance(facts: RunFacts) -> html.Section:
 
 
 def _name(facts: RunFacts) -> Cell:
-    link = page_link(f"{facts.model} · {facts.elicitation}", href=run_path(facts.run), class_name="name")
+    link = page_link(_title(facts), href=run_path(facts.run), class_name="name")
     return Cell([link, html.Div(html.Code(facts.run), className="by")], attributes={"id": f"run-{facts.run}"})
+
+
+def _title(facts: RunFacts) -> str:
+    """The model, the label and the elicitation of a run: the list is of all runs, so nothing is left out."""
+    return " · ".join(part for part in (facts.model, facts.tags.get(LABEL), facts.elicitation) if part)
 
 
 def _imported(facts: RunFacts) -> list[Component]:
@@ -187,7 +193,7 @@ def _see(facts: RunFacts) -> html.Span:
 
 
 def _change(facts: RunFacts) -> html.Button:
-    name, path = f"{facts.model} · {facts.elicitation}", f"/api/v1/runs/{facts.run}"
+    name, path = _title(facts), f"/api/v1/runs/{facts.run}"
     who = f"{name} (run {facts.run})"
     if facts.withdrawn_at:
         return change_button(

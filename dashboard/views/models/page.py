@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from dash import html
@@ -12,6 +12,7 @@ from dashboard.http.paths import model_path, run_path
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across
 from dashboard.registry.keys import AcrossMetric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.changes import change_button, change_message
 from dashboard.ui.controls import menu, search
@@ -131,7 +132,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     ]
     if not result.runs:
         return [*top, panel("No runs", "All runs of this model were withdrawn.")]
-    selection = request.selection
+    selection, names = request.selection, _names(result.runs)
     shown = across_datasets(CATALOGUE[DEFAULT_METRIC], about.datasets, "models", selection.conventions, selection.failed)
     shown.rows = [row for row in shown.rows if row.model == about.model]
     runs = {cell.run for row in shown.rows for cell in row.cells.values()}
@@ -143,16 +144,18 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
         section(
             "Runs",
             "Values and ranks are those of each dataset's leaderboard. Best relative rank first.",
-            _runs_table(result, metric.label),
+            _runs_table(result, names, metric.label),
             note(["As a table: ", html.A("CSV", href=f"/api/v1{model_path(about.model)}.csv?metric={metric.key}"), "."]),
         ),
         section(
             "Over- and underconfidence",
             figure(
-                "overconfidence", overconfidence_figure(result.runs), "Mean confidence minus accuracy, with 95 % intervals",
+                "overconfidence",
+                overconfidence_figure(result.runs, names),
+                "Mean confidence minus accuracy, with 95 % intervals",
                 html_table(
                     [
-                        PageColumn("Run", _run_name),
+                        PageColumn("Run", lambda run: names[run.cell.run]),
                         PageColumn("Overconfidence", lambda run: run.cell.overconfidence),
                         interval(lambda run: run.cell.overconfidence_low, lambda run: run.cell.overconfidence_high),
                     ],
@@ -204,20 +207,26 @@ def _about(about: Model) -> html.Section:
     return html.Section([html.Dl(parts), html.P(buttons, className="links")], className="dataset provenance")
 
 
-def _run_name(run: ModelRun) -> str:
-    return f"{run.title} · {run.model} · {run.elicitation}"
+def _names(runs: Sequence[ModelRun]) -> dict[str, str]:
+    """Return a name of each run: its dataset, and what tells it from the model's other runs there."""
+    names = {}
+    for dataset in dict.fromkeys(run.dataset for run in runs):
+        here = [run for run in runs if run.dataset == dataset]
+        told = names_of(run.cell.run for run in here)
+        one_name = len({run.model for run in here}) == 1
+        for run in here:
+            name = told[run.cell.run].removeprefix(run.model if one_name else "").removeprefix(" · ")
+            names[run.cell.run] = f"{run.title} · {name}" if name else run.title
+    return names
 
 
-def _runs_table(result: ModelAcross, label: str) -> html.Div:
+def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> html.Div:
     def rank(run: ModelRun) -> object:
         return Cell(None, run.cell.missing or "Not ranked") if run.cell.rank is None else f"{run.cell.rank:g}"
 
     return html_table(
         [
-            PageColumn("Dataset", "title"),
-            PageColumn(
-                "Run", lambda run: noted(page_link(run.model, run_path(run.cell.run), class_name="name"), run.elicitation)
-            ),
+            PageColumn("Run", lambda run: noted(_run_link(run, names), f"{run.model} · {run.elicitation}")),
             PageColumn(label, lambda run: run.cell.value),
             interval(lambda run: run.cell.low, lambda run: run.cell.high),
             PageColumn("Rank", rank, number=True),
@@ -231,18 +240,22 @@ def _runs_table(result: ModelAcross, label: str) -> html.Div:
     )
 
 
+def _run_link(run: ModelRun, names: Mapping[str, str]) -> Component:
+    return page_link(names[run.cell.run], run_path(run.cell.run), class_name="name")
+
+
 ROW_HEIGHT, MAX_LABEL = 24, 44  # pixels; characters
 
 
-def overconfidence_figure(runs: Sequence[ModelRun]) -> PlotlyJson:
-    """Draw mean confidence minus accuracy of each run with its interval, a row per run."""
+def overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
+    """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
     known = [run for run in runs if run.cell.overconfidence is not None]
     ends = [(run.cell.overconfidence_low, run.cell.overconfidence_high) for run in known]
     values = [run.cell.overconfidence or 0.0 for run in known]
-    names = [plain(name) for name in distinct_short_names([_run_name(run) for run in known], MAX_LABEL)]
+    labels = [plain(name) for name in distinct_short_names([names[run.cell.run] for run in known], MAX_LABEL)]
     return {
         "data": [{
-            "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(known))), "customdata": names,
+            "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(known))), "customdata": labels,
             "marker": {"size": 9, "color": INK}, "hovertemplate": "%{customdata}: %{x:.3f}<extra></extra>",
             "error_x": {
                 "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 0,
@@ -257,7 +270,7 @@ def overconfidence_figure(runs: Sequence[ModelRun]) -> PlotlyJson:
                 range=padded([*values, *(end for pair in ends for end in pair)], zero=True),
             ),
             yaxis=axis(
-                showgrid=False, range=downwards(len(known)), tickvals=list(range(len(known))), ticktext=names,
+                showgrid=False, range=downwards(len(known)), tickvals=list(range(len(known))), ticktext=labels,
                 tickfont={"size": 12, "color": INK},
             ),
         ),

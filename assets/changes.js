@@ -54,7 +54,11 @@
         const dialog = clueline.element("dialog", { class: "change", "aria-label": button.dataset.title || button.textContent }, form);
         cancel.addEventListener("click", () => dialog.close());
         dialog.addEventListener("close", () => dialog.remove());
-        form.addEventListener("submit", () => send(button, Object.fromEntries(inputs.map(([input]) => [input.name, input.value]))));
+        form.addEventListener("submit", () => send(button, Object.fromEntries(inputs.flatMap(([input]) => {
+            if (input.name !== "=") return [[input.name, input.value]];
+            const [name, ...value] = input.value.split("="); // a further one, as NAME=VALUE
+            return name.trim() ? [[name.trim(), value.join("=")]] : [];
+        }))));
         document.body.append(dialog);
         dialog.showModal();
     }

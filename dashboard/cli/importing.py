@@ -29,6 +29,7 @@ from data.importing.distributed_import import (
 from data.importing.dry_run import open_dry_run
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report
+from data.importing.seed import SAMPLES
 from data.importing.staging import MAX_MOMENTS, ImportOptions
 from data.plurals import counted
 from data.readers import formats, readers
@@ -215,11 +216,12 @@ def import_command(
 ) -> None:
     """Import datasets and runs from files, folders and zips.
 
-    If anything is wrong, nothing is imported. The bundled datasets are imported first if the store is empty.
+    If anything is wrong, nothing is imported. If the store is empty and the files answer a bundled dataset, it comes first.
     """
     store = open_store(settings.store)
     try:
-        seed_empty_store(store)
+        if dataset in SAMPLES:
+            seed_empty_store(store)
         chosen = import_options(
             options, store, dataset=dataset, title=title, replace=replace, names=names, tags=labelled(tags, label)
         )

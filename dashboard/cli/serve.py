@@ -38,13 +38,16 @@ class _SettingType(click.ParamType[Any]):
 @click.option("--port", type=_SettingType("port"), help="Port to listen on, instead of CLUELINE_PORT.")
 @click.pass_obj
 def serve(settings: Settings, **overrides: Any) -> None:
-    """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty."""
+    """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty, unless
+    CLUELINE_SAMPLES=no.
+    """
     chosen = {name: value for name, value in overrides.items() if value is not None}
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
     try:
         store = open_store(settings.store)
-        seed_empty_store(store)
+        if settings.samples == "yes":
+            seed_empty_store(store)
     except Refused as error:
         raise CommandRefused(str(error)) from error
     try:

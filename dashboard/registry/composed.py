@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboard.service import service
+from data.importing.seed import SAMPLES
 from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
 from queries.buzzing import Rules, best_thresholds
 from queries.leaderboard import leaderboard
@@ -123,13 +124,17 @@ def model_across(name: str, metric: Metric, conventions: Conventions, failed: bo
 
 
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
-    """Return the facets of these datasets, or of all if none is named, without datasets that have no runs."""
+    """Return the facets of these datasets, without those that have no runs.
+
+    If none is named, they are all, without the bundled samples if there are others.
+    """
     known = list(service().snapshot().states)
     for dataset in datasets:
         if dataset not in known:
             raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
     facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
-    return [facet for facet in facets if facet.runs]
+    with_runs = [facet for facet in facets if facet.runs]
+    return with_runs if datasets else [facet for facet in with_runs if facet.dataset not in SAMPLES] or with_runs
 
 
 def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:

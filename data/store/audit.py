@@ -23,7 +23,7 @@ Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
     "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "drew_for_review", "graded",
     "added_grading", "invited_players", "erased_answers", "tagged", "merged_models",
-    "renamed_model", "split_model", "described_model", "deleted", "refused",
+    "renamed_model", "split_model", "described_model", "deleted", "removed_sample", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")

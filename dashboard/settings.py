@@ -105,6 +105,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "private in any case; see docs/security.md.",
         ),
     ] = "open"
+    samples: Annotated[
+        Literal["yes", "no"],
+        Meta(description="Whether `serve` imports the bundled datasets into a store that was never written to."),
+    ] = "yes"
     uploads: Annotated[
         Literal["token", "open", "off"],
         Meta(

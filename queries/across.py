@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Literal
@@ -57,8 +58,9 @@ class AcrossCell(msgspec.Struct):
 
 
 class AcrossRow(msgspec.Struct):
-    """A model and an elicitation on all datasets; those without a run of the model are left out.
+    """A model on all datasets; those without a run of it are left out.
 
+    A model that has several elicitations on one dataset has a row for each; otherwise ``elicitation`` lists all of its row.
     Means are over the ``ranked_on`` datasets on which the model has a rank, and None without any. Unlike ``mean_rank``,
     ``mean_place``, in [0, 1], can be compared between datasets with different numbers of runs.
     """
@@ -125,11 +127,14 @@ class AcrossDiagrams(msgspec.Struct):
     diagrams: list[AcrossDiagram]
 
 
-def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
-    """Return the ids of a dataset's runs that the table shows: all, or the latest import of each model and elicitation."""
+def shown_runs(facets: Facets, rows: Rows, model_of: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids of a dataset's runs that the table shows: all, or the latest import of each model and elicitation.
+
+    ``model_of`` is the model of each name that runs have.
+    """
     if rows == "runs":
         return tuple(run for run, _, _ in facets.runs)
-    return tuple({(model, elicitation): run for run, model, elicitation in facets.runs}.values())
+    return tuple({(model_of.get(name, name), elicitation): run for run, name, elicitation in facets.runs}.values())
 
 
 def across(
@@ -138,16 +143,23 @@ def across(
     metric: Metric,
     rows: Rows,
     version: str,
+    model_of: Mapping[str, str],
     tag: str = "",
     pooled: Mapping[str, RunGroups] | None = None,
 ) -> Across:
     """Combine the leaderboards of datasets into one table.
 
-    ``boards`` hold ``shown_runs`` of each dataset, with the metric, overconfidence and the intervals of both. ``pooled`` groups
-    the same runs by the tag; only of datasets in which some run has it.
+    ``boards`` hold the ``shown_runs`` of each dataset, with the metric, overconfidence and the intervals of both. For
+    ``model_of`` see there. ``pooled`` groups the same runs by the tag; only of datasets in which some run has it.
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []
+    divided = {
+        model
+        for board in boards.values()
+        for model, count in Counter(model_of.get(row.model, row.model) for row in board.rows).items()
+        if count > 1
+    }
     for facet in facets:
         board = boards[facet.dataset]
         cells = _cells(board, metric, facet.forecasts)
@@ -165,9 +177,13 @@ def across(
             )
         )
         for name, cell in cells.items():
-            model, elicitation, run = name
-            key = (model, elicitation) if rows == "models" else (model, elicitation, run)
-            table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None)).cells[facet.dataset] = cell
+            stated, elicitation, run = name
+            model = model_of.get(stated, stated) if rows == "models" else stated
+            key = (model, elicitation, run) if rows == "runs" else (model, elicitation) if model in divided else (model,)
+            row = table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None))
+            if elicitation not in row.elicitation.split(", "):
+                row.elicitation += f", {elicitation}"
+            row.cells[facet.dataset] = cell
     for row in table.values():
         placed = [cell for cell in row.cells.values() if cell.rank is not None]
         places = [cell.place for cell in placed if cell.place is not None]

@@ -48,9 +48,7 @@ class ConfidentlyWrong(msgspec.Struct):
     items: list[Item]
 
 
-def confidently_wrong(
-    snapshot: Snapshot, selection: Selection, least: float = SURE, limit: int = MAX_LISTED
-) -> ConfidentlyWrong:
+def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = SURE, limit: int = MAX_LISTED) -> ConfidentlyWrong:
     """Return the wrong answers (correctness below one half) with a confidence of at least ``least``, the surest first.
 
     Answers on which the gradings of their run differ are marked; with ``undisputed`` they count nowhere.

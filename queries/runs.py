@@ -58,6 +58,7 @@ class RunFacts(msgspec.Struct):
     decisions: list[GradingDecision]  # about guesses, by the analyst who imported it
     withdrawn_at: str | None
     withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
+    withdrawn_reason: str | None
     tags: dict[str, str]  # value by tag
     attributes: dict[str, list[str] | None]  # of its responses: values by name, None where there are too many to choose from
 
@@ -74,7 +75,7 @@ def _time(column: str) -> str:
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
     missing_questions, samples, respondents, {", ".join(OTHER_STATES)}, skipped, decisions,
-    {_time("withdrawn_at")}, withdrawn_by, (
+    {_time("withdrawn_at")}, withdrawn_by, withdrawn_reason, (
         select to_json(list({{'tag': tag, 'value': value}} order by tag))::varchar from tags t where t.run = runs.run
     ) as tags, (
         select to_json(map_from_entries(list(struct_pack(key := attribute, value := given) order by attribute)))::varchar from (

@@ -63,7 +63,7 @@ class Access:
         )
         self._host_names = {settings.host.lower(), *settings.hosts}
         # DNS rebinding needs a name, so a server that listens beyond this machine needs no list of IP addresses.
-        self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
+        self._any_number = self.mode != "open" and not settings.hosts and not is_loopback(settings.host)
 
     def check_host(self) -> None:
         """Refuse a request that calls this server by an unknown name, as another site's page would after DNS rebinding.
@@ -295,5 +295,6 @@ def _is_number(host: str) -> bool:
     return host.startswith("[") or ":" not in host
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a name or an IP address is that of this machine."""
     return bool(LOOPBACK.fullmatch(f"[{host}]" if ":" in host else host.lower()))

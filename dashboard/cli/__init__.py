@@ -26,6 +26,7 @@ COMMANDS = {
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
     "migrate": "dashboard.cli.store:migrate",
+    "models": "dashboard.cli.models:models_group",
     "repair": "dashboard.cli.store:repair",
     "sign": "dashboard.cli.tokens:sign",
     "invite": "dashboard.cli.sessions:invite",

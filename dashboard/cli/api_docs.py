@@ -19,7 +19,7 @@ from queries.selection.parameter_kinds import Kind
 from queries.selection.view_parameters_base import key_form
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
-PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>"}
+PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>", "model": "/models/<model>"}
 UPLOADS = ("POST /api/v1/runs", "POST /api/v1/datasets")  # their keys have a table of their own
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from dashboard.cli.importing import read_tags
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
 from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
+from data.importing.seed import SamplesInUse, remove_samples, restore_samples
 from data.plurals import counted
 from data.store import open_store
 from data.store.run_tags import BadTag, change_tags
@@ -74,6 +75,19 @@ def make_public(settings: Settings, dataset: str) -> None:
     click.echo(f"{dataset} is public{'' if changed else ' already'}.")
 
 
+@datasets_group.command("samples")
+@click.argument("action", type=click.Choice(["remove", "restore"]))
+@click.pass_obj
+def samples_command(settings: Settings, action: str) -> None:
+    """Remove the bundled datasets, or import them again. CLUELINE_SAMPLES=no keeps them out of a new store."""
+    store = open_store(settings.store)
+    try:
+        changed = remove_samples(store, None) if action == "remove" else restore_samples(store, None)
+    except SamplesInUse as error:
+        raise CommandRefused(f"somebody has added runs to {error}; nothing was removed") from error
+    click.echo(f"{', '.join(changed)}: {action}d." if changed else "Nothing to change.")
+
+
 @datasets_group.command("get")
 @click.argument("key")
 @click.option("--mirror", metavar="URL", help="Fetch the files from here instead, at the same relative paths.")
@@ -92,7 +106,6 @@ def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
     store = open_store(settings.store)
     with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
         paths = _download(dataset, address, Path(folder))
-        seed_empty_store(store)
         for part, files in zip(dataset.imports, paths, strict=True):
             try:
                 report = import_paths(store, files, part.options(), form=part.format)

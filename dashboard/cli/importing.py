@@ -29,11 +29,12 @@ from data.importing.distributed_import import (
 from data.importing.dry_run import open_dry_run
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report
+from data.importing.seed import SAMPLES
 from data.importing.staging import MAX_MOMENTS, ImportOptions
 from data.plurals import counted
 from data.readers import formats, readers
 from data.store import Store, open_store
-from data.store.run_tags import BadTag, read_tag
+from data.store.run_tags import LABEL, BadTag, checked_tag, read_tag
 
 
 class FileOptions(TypedDict):
@@ -96,6 +97,11 @@ def format_list() -> str:
     width = max(len(row.key) for row in rows) + 2
     lines = [f"  {row.key:{width}}{row.reads.replace('`', '')}" for row in rows]
     return "\n".join(["\b", "Formats (details in docs/formats.md):", *lines])
+
+
+def labelled(tags: tuple[tuple[str, str], ...], label: str | None) -> tuple[tuple[str, str], ...]:
+    """Return tags with the label of a run, which is one, too."""
+    return (*tags, checked_tag(LABEL, label)) if label else tags
 
 
 def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -191,6 +197,7 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option("--replace", is_flag=True, help="Replace the questions of the dataset with these.")
 @click.option("--names", is_flag=True, help="Keep the names of human teams; by default, they get pseudonyms.")
 @click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
+@click.option("--label", metavar="TEXT", help="What tells the runs from others of their model; short for --tag label=TEXT.")
 @click.option("--save-mapping", metavar="NAME", callback=_read_name, help="Keep the roles of the columns under this name.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.pass_obj
@@ -202,18 +209,22 @@ def import_command(
     replace: bool,
     names: bool,
     tags: tuple[tuple[str, str], ...],
+    label: str | None,
     save_mapping: str | None,
     dry_run: bool,
     **options: Unpack[FileOptions],
 ) -> None:
     """Import datasets and runs from files, folders and zips.
 
-    If anything is wrong, nothing is imported. The bundled datasets are imported first if the store is empty.
+    If anything is wrong, nothing is imported. If the store is empty and the files answer a bundled dataset, it comes first.
     """
     store = open_store(settings.store)
     try:
-        seed_empty_store(store)
-        chosen = import_options(options, store, dataset=dataset, title=title, replace=replace, names=names, tags=tags)
+        if dataset in SAMPLES:
+            seed_empty_store(store)
+        chosen = import_options(
+            options, store, dataset=dataset, title=title, replace=replace, names=names, tags=labelled(tags, label)
+        )
         chosen = with_changes(chosen, password=settings.grace_password or None)
         report = (_try if dry_run else _import)(store, paths, chosen, options["form"])
     except Refused as refused:

@@ -7,15 +7,20 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import click
 import msgspec
 
+from dashboard.access.one_time_links import MINUTES, new_code
+from dashboard.access.rights import is_loopback
 from dashboard.cli.progress import CommandRefused, seed_empty_store
+from dashboard.process.server import address
 from dashboard.settings import Settings, environment_variable, read_setting
 from data.importing.report import Refused
-from data.store import OlderStore, StoreError, open_store
+from data.store import OlderStore, Store, StoreError, open_store
+from data.store.tokens_and_readers import TokenError, Tokens
 
 PATIENCE = 2.0  # seconds to wait for the port to become free
 
@@ -38,13 +43,16 @@ class _SettingType(click.ParamType[Any]):
 @click.option("--port", type=_SettingType("port"), help="Port to listen on, instead of CLUELINE_PORT.")
 @click.pass_obj
 def serve(settings: Settings, **overrides: Any) -> None:
-    """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty."""
+    """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty, unless
+    CLUELINE_SAMPLES=no.
+    """
     chosen = {name: value for name, value in overrides.items() if value is not None}
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
     try:
         store = open_store(settings.store)
-        seed_empty_store(store)
+        if settings.samples == "yes":
+            seed_empty_store(store)
     except Refused as error:
         raise CommandRefused(str(error)) from error
     try:
@@ -53,10 +61,20 @@ def serve(settings: Settings, **overrides: Any) -> None:
         raise
     except StoreError:
         pass  # the pages show what is wrong with it
+    _print_link(settings, store)
     # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
     os.environ.update({environment_variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.server"])
+
+
+def _print_link(settings: Settings, store: Store) -> None:
+    """Print a link that signs a browser in, if the owner of this machine starts a server that only this machine reaches."""
+    if not (sys.stdout.isatty() and is_loopback(settings.host) and "token" in (settings.uploads, settings.read)):
+        return
+    with suppress(StoreError, TokenError, OSError):
+        code = new_code(Tokens(store.register))
+        click.echo(f"To sign a browser in, once and within {MINUTES} minutes: {address(settings)}/login?once={code}")
 
 
 def _check_port(settings: Settings) -> None:

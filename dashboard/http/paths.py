@@ -23,3 +23,8 @@ def question_path(dataset: str, question_id: str) -> str:
 def run_path(run: str) -> str:
     """Return the path of a run's page."""
     return f"/runs/{run}"
+
+
+def model_path(model: str) -> str:
+    """Return the path of a model's page; its name can contain any character."""
+    return f"/models/{quote(model, safe='')}"

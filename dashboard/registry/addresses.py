@@ -15,6 +15,7 @@ from dashboard.access import signed_links
 from dashboard.access.providers import RequestDenied
 from dashboard.http.messages import error_message, public_message, what_changed
 from dashboard.http.responses import error_response
+from dashboard.registry.run_names import with_names
 from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
@@ -88,7 +89,7 @@ def add(
         if selection:
             return _selection_response(view, takes, pairs(), parts)
         service().access.check(right)
-        return view(read_parameters(pairs(), takes), **parts)
+        return with_names(view(read_parameters(pairs(), takes), **parts))
 
     ROUTES.append(Route(f"GET {path}", cleandoc(gives), takes, selection, view, answers))
     api.add_url_rule(path, endpoint=f"GET-{len(ROUTES)}", view_func=answer, **options)
@@ -127,7 +128,7 @@ def _selection_response(
     """Return the response of an address that takes a selection to a query string."""
     read = service().read([pair for pair in query if pair[0] != VERSION], takes, parts.get("dataset"))
     check_version(read.selection, [text for key, text in query if key == VERSION])
-    return view(read, **parts)
+    return with_names(view(read, **parts))
 
 
 def check_version(selection: Selection, versions: Iterable[str]) -> None:
@@ -157,7 +158,7 @@ def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
         return None
     if route.selection:
         return _selection_response(route.view, route.takes, query, parts)
-    return route.view(read_parameters(query, route.takes), **parts)
+    return with_names(route.view(read_parameters(query, route.takes), **parts))
 
 
 def readable_addresses() -> list[str]:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboard.service import service
+from data.importing.seed import SAMPLES
 from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
 from queries.buzzing import Rules, best_thresholds
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.models import ModelAcross, model, model_runs, models
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
@@ -84,13 +86,13 @@ def across_datasets(
     tags = tags_of(measured)
     if pool and pool not in tags:
         raise BadRequest("unknown_value", f"No run of these datasets has a tag {pool!r}.", "tag", tags)
-    boards, pooled = {}, {}
+    boards, pooled, names = {}, {}, model_of()
     for facet in measured:
         selection = _shown_selection(facet, rows, conventions, failed)
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
         if pool and named_key("tag", pool) in facet.values:
             pooled[facet.dataset] = service().ask(run_groups, selection, pool, metric)
-    return across(measured, boards, metric, rows, service().snapshot().version, pool, pooled)
+    return across(measured, boards, metric, rows, service().snapshot().version, names, pool, pooled)
 
 
 def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:
@@ -106,19 +108,38 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
     return AcrossDiagrams(service().snapshot().version, conventions.binning, diagrams)
 
 
+def model_of() -> dict[str, str]:
+    """Return the model of each name that runs have which the reader may read."""
+    return {name: model.model for model in service().ask(models).models for name in model.names}
+
+
+def model_across(name: str, metric: Metric, conventions: Conventions, failed: bool) -> ModelAcross:
+    """Return a metric and the overconfidence of each run of a model, as on the leaderboards; arguments as ``across_datasets``.
+
+    Raises ``BadRequest`` if there is no such model.
+    """
+    about = service().ask(model, name)
+    result = across_datasets(metric, about.datasets, "runs", conventions, failed) if about.datasets else None
+    return model_runs(about, metric, service().snapshot().version, result)
+
+
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
-    """Return the facets of these datasets, or of all if none is named, without datasets that have no runs."""
+    """Return the facets of these datasets, without those that have no runs.
+
+    If none is named, they are all, without the bundled samples if there are others.
+    """
     known = list(service().snapshot().states)
     for dataset in datasets:
         if dataset not in known:
             raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
     facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
-    return [facet for facet in facets if facet.runs]
+    with_runs = [facet for facet in facets if facet.runs]
+    return with_runs if datasets else [facet for facet in with_runs if facet.dataset not in SAMPLES] or with_runs
 
 
 def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
     """Return the selection of a dataset's runs that pages of many datasets show."""
-    runs = shown_runs(facets, rows)
+    runs = shown_runs(facets, rows, model_of())
     return Selection(
         facets.dataset,
         run=runs if len(runs) < len(facets.runs) else (),

@@ -116,7 +116,10 @@ AcrossMetric = Annotated[
     Metric,
     MetricChoice("metric to compare across datasets; `net_score` by default", METRICS, "There is no metric {value!r}."),
 ]
-AcrossDatasets = Annotated[tuple[str, ...], Texts("ids of the datasets; all of them by default")]
+AcrossDatasets = Annotated[
+    tuple[str, ...],
+    Texts("ids of the datasets; by default all of them or, if there are others, all but the bundled samples"),
+]
 AcrossRows = Annotated[
     Rows,
     Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS),

@@ -173,8 +173,11 @@ def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
     run = path.removeprefix("/runs/")
     if path.startswith("/runs/") and run:
         return PAGES["run"], _dataset_of(unquote(run)), unquote(run)
+    model = path.removeprefix("/models/")
+    if path.startswith("/models/") and model:
+        return PAGES["model"], None, unquote(model)
     for page in PAGES.values():
-        if page.path == path and page.name not in ("question", "run", "nowhere"):
+        if page.path == path and page.name not in ("question", "run", "model", "nowhere"):
             return page, None, None
     return PAGES["nowhere"], None, None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
@@ -14,7 +14,8 @@ from flask import Response
 
 from dashboard.http.responses import csv_response, json_response
 from dashboard.registry.addresses import add
-from dashboard.registry.tables import Table
+from dashboard.registry.run_names import names_if_alike
+from dashboard.registry.tables import Column, Table, column
 from dashboard.service import service
 from queries.questions import ids_ending_in_csv
 from queries.selection import Request
@@ -23,6 +24,7 @@ from queries.selection.view_parameters_base import P
 A = TypeVar("A")
 PREFIX = "/api/v1/"
 SNAPSHOT = "snapshot"
+RUN, NAME = "run", "name"  # columns of tables
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,22 @@ class View(Generic[P, A]):
     def csv(self, table: Table, request: Request[Any] | P, **parts: str) -> Response:
         """Return a table of the answer to a request as CSV."""
         answer = self.ask(request, **parts)
-        shown = table.columns_of(answer, _keys(request))
-        rows = [[column.value(row) for column in shown] for row in table.rows(answer)]
+        listed = list(table.rows(answer))
+        shown = with_name_column(table.columns_of(answer, _keys(request)), listed)
+        rows = [[column.value(row) for column in shown] for row in listed]
         file = table.file(answer) if callable(table.file) else table.file.format(**parts)
         return csv_response([column.key for column in shown], rows, file or self._file(table, parts))
 
     def _file(self, table: Table, parts: Mapping[str, str]) -> str:
         path = filled_path(self.path, parts)
         return (f"{path}/{table.name}" if table.name else path).replace("/", "-")
+
+
+def with_name_column(shown: Sequence[Column], rows: Sequence[object]) -> Sequence[Column]:
+    """Return the columns of a table with names of its runs, if model and elicitation do not tell them apart."""
+    run = next((column.value for column in shown if column.key == RUN), None)
+    names = names_if_alike(str(run(row)) for row in rows) if run else {}
+    return [*shown, column(NAME, lambda row: names.get(str(run(row))))] if run and names else shown
 
 
 @cache

@@ -13,7 +13,7 @@ from dashboard.http.paths import address
 from dashboard.settings import VERSION
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.names import shorten_middle
-from data.importing.seed import BUNDLED
+from data.importing.seed import SAMPLES
 from data.plurals import counted
 from queries.datasets import Dataset
 from queries.selection import Selection
@@ -77,7 +77,6 @@ def _page_link(target: str, title: str, query: str, *, current: bool) -> html.A:
 
 
 MAX_TITLE_LENGTH = 34  # characters of a title in the header
-SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
 
 
 def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:

@@ -49,6 +49,7 @@ def simulated_people(facets: Facets, people: str) -> html.Details | None:
 def withdrawn_banner(run: RunFacts) -> html.Aside:
     """Say that a run named by the address was withdrawn."""
     by = f" by {run.withdrawn_by}" if run.withdrawn_by else ""
+    by += f" ({run.withdrawn_reason})" if run.withdrawn_reason else ""
     return banner(
         "Withdrawn run.",
         f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {(run.withdrawn_at or '')[:10]}{by}. It is shown "

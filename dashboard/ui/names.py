@@ -8,6 +8,7 @@ from string import ascii_letters, digits
 
 WORD = f"{ascii_letters}{digits}."  # characters of one word of a name
 MAX_NAME_LENGTH = 40  # characters of a name in a table or above a panel
+MIN_HEAD = 4  # characters of the beginning of a name, if it has any
 MAX_LABEL_LENGTH = 24  # characters of a name next to a line
 
 
@@ -26,11 +27,13 @@ def shorten_middle(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
 def distinct_short_names(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
     """Return names of at most ``longest`` characters that still differ.
 
-    If ``shorten_middle`` would make several names equal, the beginning that they share is left out, up to the start of a word. If
+    If ``shorten_middle`` would make several names equal, the beginning that they share is cut, up to the start of a word. If
     that is not enough to distinguish them, only their ends are shown.
 
     >>> distinct_short_names(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
     ['…12-instruct', '…37-instruct']
+    >>> distinct_short_names(["maker/model-12-instruct", "maker/model-37-instruct"], 18)
+    ['maker/…12-instruct', 'maker/…37-instruct']
     """
     cuts = [shorten_middle(name, longest) for name in names]
     for cut in set(cuts):
@@ -43,5 +46,7 @@ def distinct_short_names(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -
         kept = {name: name[start:][:room] for name in alike}
         if len(set(kept.values())) < len(alike):
             kept = {name: name[-room:] for name in alike}
-        cuts = [f"…{kept[name]}" if name in alike else short for name, short in zip(names, cuts, strict=True)]
+        spare = min(room - max(map(len, kept.values())), start)
+        head = names[cuts.index(cut)][: spare if spare >= MIN_HEAD else 0].rstrip()
+        cuts = [f"{head}…{kept[name]}" if name in alike else short for name, short in zip(names, cuts, strict=True)]
     return cuts

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.ui.html import page_link
 from dashboard.ui.numbers import percent, short
+from dashboard.ui.runs import run_names
 from dashboard.ui.section import banner, panel
 from data.plurals import counted
 from queries.engine.common_questions import Coverage
@@ -222,7 +223,7 @@ def disagreement_notice(
 
 
 def _leader_names(leaders: Sequence[GradingLeader]) -> str:
-    names = ", ".join(f"{leader.model} · {leader.elicitation}" for leader in leaders[:MAX_TIED])
+    names = ", ".join(run_names(leaders[:MAX_TIED]).values())
     more = f" and {len(leaders) - MAX_TIED} more" if len(leaders) > MAX_TIED else ""
     return f"{names}{more} ({short(leaders[0].value)})"
 
@@ -243,9 +244,9 @@ def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
     runs = [run for run in result.runs if run.means]
     if not runs:
         return None
+    names = run_names(runs)
     parts = [
-        f"{run.model} · {run.elicitation} is graded by a judge that {judge_error(run)}: "
-        f"{_estimate('accuracy', run.means['accuracy'])}"
+        f"{names[run.run]} is graded by a judge that {judge_error(run)}: {_estimate('accuracy', run.means['accuracy'])}"
         for run in runs
     ]
     more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""

@@ -15,6 +15,7 @@ from dash import html
 
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.pages import PageRequest
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.figure import INK, OTHERS
 from dashboard.ui.html import aria, data
@@ -81,11 +82,11 @@ class Named(Protocol):
 
 
 def run_names(runs: Iterable[Named]) -> dict[str, str]:
-    """Return the display name of each run, by run id: its model, with its elicitation if the runs have several."""
-    runs = list(runs)
-    several = len({run.elicitation for run in runs}) > 1
-    names = [f"{run.model} · {run.elicitation}" if several else run.model for run in runs]
-    return {run.run: RunName(name, label) for run, name, label in zip(runs, names, distinct_short_names(names), strict=True)}
+    """Return the display name of each run, by run id: its model, and what tells it from the others."""
+    stated = {run.run: run.model for run in runs}
+    names = stated | names_of(stated)
+    labels = distinct_short_names([*names.values()])
+    return {run: RunName(name, label) for (run, name), label in zip(names.items(), labels, strict=True)}
 
 
 def name_text(name: str) -> html.Span:

@@ -5,26 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
 import polars as pl
 from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.responses import csv_parts, jsonl_parts, stream_response
-from dashboard.registry.addresses import get_selected
+from dashboard.http.json_bodies import read_body
+from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
+from dashboard.registry.addresses import accept, get_selected, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
+from dashboard.ui.changes import change_button, change_message
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
+from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
 from data.plurals import counted
 from data.readers import Format, formats
 from queries.datasets import Dataset, Datasets, prompts
-from queries.selection import Request
+from queries.selection import Request, read_parameters
+from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
 
@@ -41,6 +46,26 @@ DATASETS = serve(
     Table("The same as CSV.", lambda answer: answer.datasets, fields(Dataset)),
     selected=False,
 )
+
+
+@accept("POST", "/api/v1/samples")
+def post_samples() -> Response:
+    """Remove the bundled datasets, `{"stored": false}`, or import them again, `{"stored": true}`. 409 if somebody has added runs
+    to them. Responds as `GET /api/v1/datasets` does.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    try:
+        (restore_samples if read_body(_Samples).stored else remove_samples)(service().store, by)
+    except SamplesInUse as error:
+        message = f"Somebody has added runs to {error}; nothing was removed."
+        raise BadRequest("samples_in_use", message, status=409) from None
+    service().read_current()
+    return json_response(_datasets())
+
+
+class _Samples(msgspec.Struct, forbid_unknown_fields=True):
+    stored: bool
 
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
@@ -137,10 +162,28 @@ def _marked(text: str) -> list[Component | str]:
     return [html.Code(part) if place % 2 else part for place, part in enumerate(re.split("`", text)) if part]
 
 
-def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
+def _samples() -> html.P | None:
+    """A button that removes the bundled datasets or imports them again, beside others; None if nobody may."""
+    stored = [dataset.dataset for dataset in service().datasets()]
+    if service().access.page_mode() == "off":
+        return None
+    if SAMPLES.isdisjoint(stored):
+        button = change_button(
+            "Add sample datasets", "POST /api/v1/samples", "The sample datasets were added.", body={"stored": True}
+        )
+    else:
+        button = change_button(
+            "Remove sample datasets", "POST /api/v1/samples", "The sample datasets were removed.", body={"stored": False}
+        )
+    return html.P(button, className="links")
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw a card per dataset, and the table of formats."""
     return [
         heading("Datasets", "What each dataset holds, where it comes from, and which files can be imported"),
+        *change_message(),
+        _samples(),
         html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
         formats_section(formats()),
     ]

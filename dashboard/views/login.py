@@ -8,6 +8,7 @@ from typing import Annotated
 from flask import Flask, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from dashboard.access.one_time_links import DAYS, redeem
 from dashboard.access.providers import Reader, RequestDenied
 from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
@@ -16,7 +17,6 @@ from dashboard.ui.plain_page import plain_page
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
-DAYS = 30  # how long a browser keeps the cookie
 PAGE = """{% block main -%}
 <main id="main">
 {% if reader.right %}
@@ -47,6 +47,7 @@ class LoginParameters(Parameters, frozen=True):
     """The page to show after logging in."""
 
     next: Annotated[str, Text("the address on this server to show after logging in; `/` by default")] = "/"
+    once: Annotated[str, Text("the code of a one-time link, which logs this browser in")] = ""
 
 
 def install(server: Flask) -> None:
@@ -56,9 +57,20 @@ def install(server: Flask) -> None:
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
 
 
-def show_login() -> Response:
-    """A form for entering a token. A reader who is already logged in sees the name and right of their token instead."""
-    return _page(login_target(request.args.get("next", "/")))
+def show_login() -> AnyResponse:
+    """A form for entering a token. A reader who is already logged in sees the name and right of their token instead. `once` is
+    the code of a one-time link: it stores a new token in a cookie and redirects to `next`; 401 if it was used before.
+    """
+    target = login_target(request.args.get("next", "/"))
+    code = request.args.get("once", "")
+    if not code:
+        return _page(target)
+    access = service().access
+    token = redeem(access.tokens, code)
+    if token is None:
+        access.record_refusal(RequestDenied(401, "wrong_token", "The one-time link is not valid."))
+        return _page(target, "This link was used before or has expired. Start the server again for a new one.", 401)
+    return _with_cookie(target, token, DAYS * 86_400)
 
 
 def log_in() -> AnyResponse:
@@ -74,10 +86,14 @@ def log_in() -> AnyResponse:
     seconds = DAYS * 86_400
     if token.until is not None:
         seconds = min(seconds, int((datetime.fromisoformat(token.until) - datetime.now(UTC)).total_seconds()))
+    return _with_cookie(target, request.form["token"].strip(), seconds)
+
+
+def _with_cookie(target: str, token: str, seconds: int) -> AnyResponse:
     answer = redirect(target, 303)
     answer.set_cookie(
         COOKIE,
-        request.form["token"].strip(),
+        token,
         max_age=seconds,
         httponly=True,
         samesite="Lax",

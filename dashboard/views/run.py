@@ -26,6 +26,7 @@ from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.reliability.diagrams import reliability_diagrams
 from dashboard.views.runs import provenance
 from data.plurals import counted
+from data.store.run_tags import LABEL
 from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import DEFAULT_BAND
 from queries.leaderboard import LeaderboardRow, leaderboard
@@ -174,7 +175,7 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     return [
         withdrawn_banner(facts) if facts.withdrawn_at else None,
         heading(
-            facts.model,
+            " · ".join([facts.model, *([facts.tags[LABEL]] if LABEL in facts.tags else [])]),
             f"Confidence: {facts.elicitation}. {counted(facts.items, 'answer')} to {counted(facts.questions, 'question')} "
             f"of {request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
             html.P(links, className="links"),

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+import msgspec
 from dash import html
 from dash.development.base_component import Component
 from flask import Response
+from flask import request as flask_request
 
+from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import run_path
 from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, pairs
@@ -17,17 +20,19 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from data.importing.report import rows_without_answer
 from data.plurals import counted
 from data.store.answer_states import OTHER_STATES
 from data.store.query_to_file import Form
-from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from data.store.run_tags import LABEL, BadTag, change_tags
+from data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
 from queries.runs import RunFacts, responses, run, runs
 from queries.selection import read_parameters
-from queries.selection.parameter_kinds import BadRequest, Choice, Text
+from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 
@@ -72,11 +77,14 @@ def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response
 
 @accept("DELETE", "/api/v1/runs/<run_id>")
 def delete_run(run_id: str) -> Response:
-    """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. Responds as `GET` does."""
+    """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. The body can be
+    `{"reason": "..."}`. Responds as `GET` does.
+    """
     by = service().access.writer()
     _refuse_keys()
+    reason = (read_body(_Withdrawal).reason if flask_request.get_data() else "").strip()[:MAX_VALUE_LENGTH]
     with no_such_run(run_id):
-        withdraw(service().store, run_id, by)
+        withdraw(service().store, run_id, by, reason or None)
     service().read_current()
     return json_response(service().ask(run, run_id))
 
@@ -92,6 +100,49 @@ def restore_run(run_id: str) -> Response:
     return json_response(service().ask(run, run_id))
 
 
+@accept("POST", "/api/v1/runs/<run_id>/delete")
+def delete_for_good(run_id: str) -> Response:
+    """Delete a withdrawn run for good: `{"name": "gpt-4o"}`, the model name of the run, so that nothing is deleted by mistake.
+    Its files go once no kept version of the store names them; backups keep them. Needs a token with the right `admin`. Responds
+    with the runs of its dataset.
+    """
+    by = service().access.admin()
+    _refuse_keys()
+    name = read_body(_Deletion).name
+    with no_such_run(run_id):
+        facts = service().ask(run, run_id)
+        if name.strip() != facts.model:
+            raise BadRequest("bad_value", f"The name of the run's model is not {name!r}.", "name", status=422)
+        delete(service().store, run_id, by)
+    service().read_current()
+    return json_response(service().ask(runs, facts.dataset))
+
+
+@accept("POST", "/api/v1/runs/<run_id>/tags")
+def post_tags(run_id: str) -> Response:
+    """Set tags of a run: `{"label": "after RLHF", "reasoning": "yes", "old": null}`. A tag that is null or blank is removed, and
+    others stay. Responds as `GET /api/v1/runs/<run_id>` does.
+    """
+    by = service().access.writer()
+    _refuse_keys()
+    changes = {tag.strip(): (value or "").strip() or None for tag, value in read_body(dict[str, str | None]).items()}
+    with no_such_run(run_id):
+        try:
+            change_tags(service().store, run_id, changes, by)
+        except BadTag as error:
+            raise BadRequest("bad_value", f"{str(error)[0].upper()}{str(error)[1:]}.", "tags", status=422) from None
+    service().read_current()
+    return json_response(service().ask(run, run_id))
+
+
+class _Withdrawal(msgspec.Struct, forbid_unknown_fields=True):
+    reason: str = ""
+
+
+class _Deletion(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
 @contextmanager
 def no_such_run(run_id: str) -> Iterator[None]:
     """Answer 404 if a change names an unknown run, and 409 if the run cannot be restored."""
@@ -100,6 +151,8 @@ def no_such_run(run_id: str) -> Iterator[None]:
         yield
     except NoSuchRun:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
+    except CannotDelete:
+        raise BadRequest("not_withdrawn", "Only a withdrawn run can be deleted; withdraw it first.", "run", status=409) from None
     except CannotRestore as error:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
@@ -155,15 +208,24 @@ def provenance(facts: RunFacts) -> html.Section:
 
 
 def _name(facts: RunFacts) -> Cell:
-    link = page_link(f"{facts.model} · {facts.elicitation}", href=run_path(facts.run), class_name="name")
-    return Cell([link, html.Div(html.Code(facts.run), className="by")], attributes={"id": f"run-{facts.run}"})
+    link = page_link(_title(facts), href=run_path(facts.run), class_name="name")
+    told = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items() if tag != LABEL)
+    return Cell(
+        [link, html.Div(told, className="by") if told else "", html.Div(html.Code(facts.run), className="by")],
+        attributes={"id": f"run-{facts.run}"},
+    )
+
+
+def _title(facts: RunFacts) -> str:
+    """The model, the label and the elicitation of a run: the list is of all runs, so nothing is left out."""
+    return " · ".join(part for part in (facts.model, facts.tags.get(LABEL), facts.elicitation) if part)
 
 
 def _imported(facts: RunFacts) -> list[Component]:
     parts: list[Component] = [_timestamp(facts.imported_at), html.Div(f"by {_importer(facts.imported_by)}", className="by")]
     if facts.withdrawn_at:
         withdrawn: list[Any] = ["withdrawn ", _timestamp(facts.withdrawn_at), f" by {_importer(facts.withdrawn_by)}"]
-        parts.append(html.Div(withdrawn, className="by"))
+        parts.append(html.Div([*withdrawn, f": {facts.withdrawn_reason}" if facts.withdrawn_reason else ""], className="by"))
     return parts
 
 
@@ -185,10 +247,30 @@ def _see(facts: RunFacts) -> html.Span:
     return html.Span(links, className="links")
 
 
-def _change(facts: RunFacts) -> html.Button:
-    word, name = "Restore" if facts.withdrawn_at else "Withdraw", f"{facts.model} · {facts.elicitation}"
-    marks = data(run=facts.run, change=word.lower(), name=name)
-    return html.Button(word, className="quiet", **aria(label=f"{word} {name}"), **marks)
+def _change(facts: RunFacts) -> html.Span:
+    name, path = _title(facts), f"/api/v1/runs/{facts.run}"
+    who = f"{name} (run {facts.run})"
+    if facts.withdrawn_at:
+        restore_button = change_button(
+            "Restore", f"POST {path}/restore", f"{who} was restored.", title=f"Restore {name}", run=facts.run, change="restore"
+        )
+        erase = change_button(
+            "Delete for good", f"POST {path}/delete", f"{who} was deleted.", [("name", f"To delete it, type {facts.model}", "")],
+            title=f"Delete {name} for good",
+        )  # fmt: skip
+        return html.Span([restore_button, " ", erase], className="links")
+    withdraw_button = change_button(
+        "Withdraw", f"DELETE {path}", f"{who} was withdrawn.", [("reason", "Reason", "")], title=f"Withdraw {name}",
+        undo=f"POST {path}/restore", run=facts.run, change="withdraw", name=name,
+    )  # fmt: skip
+    tags = {LABEL: "", "notes": ""} | facts.tags
+    edit = change_button(
+        "Edit", f"POST {path}/tags", f"Tags of {who} were stored.",
+        [*((tag, tag.capitalize() if tag in (LABEL, "notes") else f"Tag {tag}", value) for tag, value in tags.items()),
+         ("=", "Another tag, such as reasoning=yes", "")],
+        title=f"Label, notes and tags of {name}",
+    )  # fmt: skip
+    return html.Span([edit, " ", withdraw_button], className="links")
 
 
 def _timestamp(at: str | None) -> html.Time:
@@ -261,8 +343,8 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
             only if every_dataset else page_link("All datasets", href=every),
             page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None,
         ),
-        note(OFF) if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
-        html.P(className="status-message", role="status", id="runs-message"),
+        note(OFF) if mode == "off" else None,
+        *change_message(),
         runs_table(current, titles, every_dataset, mode)
         if current
         else panel("No runs yet", "None was imported, or all were withdrawn."),

@@ -35,7 +35,7 @@ from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import formats, readers
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
-from data.store.run_tags import BadTag, checked_tag
+from data.store.run_tags import LABEL, BadTag, checked_tag
 from queries.metrics import METRICS
 from queries.query_time_limit import Abandoned
 from queries.selection import read_parameters
@@ -94,9 +94,15 @@ class _Tag(Kind[str]):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
         try:
-            return checked_tag(split_key(key)[1], texts[0])[1]
+            return checked_tag(split_key(key)[1] or key, texts[0])[1]
         except BadTag as error:
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
+class _Label(_Tag):
+    """The value of the tag that has the name of the key."""
+
+    named = False
 
 
 class _ColumnOfRole(Kind[tuple[str, ...]]):
@@ -149,6 +155,7 @@ class UploadParameters(Parameters, frozen=True):
         ),
     ] = None
     tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value")] = ()
+    label: Annotated[str, _Label("what tells the runs from others of their model; the same as `tag.label`")] = ""
     column: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],
         _ColumnOfRole("`column.confidence=p_true`: the role of a column of a table of another project; repeatable"),
@@ -177,7 +184,7 @@ class UploadParameters(Parameters, frozen=True):
             respondents=self.respondents,
             series=self.series,
             decisions=self.grades,
-            tags=self.tag,
+            tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
             columns=tuple((role, column) for role, columns in self.column for column in columns),
             words=self.words,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),

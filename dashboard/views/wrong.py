@@ -23,7 +23,7 @@ from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, 
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from data.plurals import counted
-from queries.confidently_wrong import SURE, MAX_LISTED, confidently_wrong
+from queries.confidently_wrong import MAX_LISTED, SURE, confidently_wrong
 from queries.metrics import CATALOGUE
 from queries.reliability import Item
 from queries.selection.parameter_kinds import Number, format_number

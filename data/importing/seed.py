@@ -1,16 +1,27 @@
-"""The bundled datasets, and their import into an empty store."""
+"""The bundled datasets, and their import into an empty store. They can be removed, and imported again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
+
 from data.importing.ingest import Progress, import_paths
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.store import Store
+from data.store.audit import Audit
+from data.store.catalogue_schema import tables_of_datasets
+from data.store.snapshot import current_database
 
 BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("pyramid", "lifeeval", "tone"))
+
+SAMPLES = frozenset(bundle.name for bundle in BUNDLED)  # ids of the datasets
+
+
+class SamplesInUse(Exception):
+    """Somebody has added runs to bundled datasets, whose ids are the message."""
 
 
 def seed(
@@ -22,3 +33,35 @@ def seed(
     if store.version() != "0":
         return Report()
     return import_paths(store, bundles, ImportOptions(), form="bundle", progress=progress)
+
+
+def remove_samples(store: Store, by: str | None) -> list[str]:
+    """Remove the bundled datasets with their runs, and return their ids. ``by`` is as for ``restore_samples``.
+
+    Raises ``SamplesInUse`` if somebody has added runs to them, or ``StoreError``.
+    """
+    stored = sorted(SAMPLES & store.snapshot().states.keys())
+
+    def remove(connection: duckdb.DuckDBPyConnection) -> None:
+        among = {"stored": stored}
+        added = """select distinct dataset from runs
+            where dataset in $stored and not coalesce(starts_with(file_name, dataset || '/'), false)"""
+        if used := sorted(dataset for (dataset,) in connection.execute(added, among).fetchall()):
+            raise SamplesInUse(", ".join(used))
+        for table in tables_of_datasets(connection, current_database(connection)):
+            connection.execute(f"delete from {table} where dataset in $stored", among)
+
+    if stored:
+        store.write(remove)
+        for dataset in stored:
+            Audit(store.register).record("removed_sample", by, dataset=dataset)
+    return stored
+
+
+def restore_samples(store: Store, by: str | None) -> list[str]:
+    """Import the bundled datasets that are not stored, and return their ids.
+
+    ``by`` names the caller's token, None the operating-system user. Raises ``StoreError``.
+    """
+    missing = [bundle for bundle in BUNDLED if bundle.name not in store.snapshot().states]
+    return import_paths(store, missing, ImportOptions(), form="bundle", by=by).datasets if missing else []

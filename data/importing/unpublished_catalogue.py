@@ -18,7 +18,7 @@ from data import human_curves
 from data.duckdb_and_polars import ArrowStream, execute, literal
 from data.importing.run_gradings import add_gradings, add_to_stored, grade_guesses, renew_gradings
 from data.importing.staging import STORED, Staging
-from data.store import StoreMoved, difficulty, run_statistics
+from data.store import StoreMoved, difficulty, models, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.cache_validity_tokens import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
@@ -72,6 +72,7 @@ class UnpublishedCatalogue:
             connection.execute(_insert("datasets", _among(self.rebased), new, next_dataset))
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
+        models.add_names(connection)
         rows = f"{_among(self.rebased)} or {self.new_rows('objects')}"
         connection.execute(f"insert into objects by name from unpublished.objects where {rows}")
         for table in TABLES_OF_RUNS:

@@ -22,7 +22,8 @@ from data.store.register import Register
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
     "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "drew_for_review", "graded",
-    "added_grading", "invited_players", "erased_answers", "tagged", "refused",
+    "added_grading", "invited_players", "erased_answers", "tagged", "merged_models",
+    "renamed_model", "split_model", "described_model", "deleted", "removed_sample", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")
@@ -34,7 +35,8 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     ``by`` is the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token, ``system:NAME`` for
     the operating-system user who ran a command, or ``player`` for a player of a session. It is blank if unknown, as for a wrong
     token. ``token`` is a token's name; its secret is never stored. ``grades`` says how many grades were corrected, or answers
-    drawn for review. ``reason`` is the code of a refusal, and ``attempt`` the method and path of the refused request.
+    drawn for review. ``names`` are those that became names of ``model``, its earlier name, or the facts that were set.
+    ``reason`` is the code of a refusal, or why a run was withdrawn, and ``attempt`` the method and path of the refused request.
     """
 
     id: str
@@ -46,6 +48,8 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     token: str | None = None
     grades: str | None = None
     grading: str | None = None
+    model: str | None = None
+    names: str | None = None
     reason: str | None = None
     attempt: str | None = None
     address: str | None = None

@@ -25,6 +25,7 @@ from data.store.files import DRAFT, remove_database
 from data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
+GLOBAL = ("schema_version", "models", "model_names")  # tables without a column ``dataset``
 STORAGE = "storage_version 'v1.4.0'"  # for new files: compresses texts faster and better than DuckDB's default
 
 
@@ -49,9 +50,9 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
 
 
 def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
-    """Return the names of a catalogue's tables, or of the views that replace them. All have a column ``dataset``."""
-    sql = """
-        select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version'
+    """Return the names of the tables with a column ``dataset``, or of the views that replace them."""
+    sql = f"""
+        select table_name from duckdb_tables() where database_name = $d and table_name not in {GLOBAL}
         union all select view_name from duckdb_views() where database_name = $d and not internal order by 1"""
     return [table for (table,) in execute(connection, sql, {"d": database}).fetchall()]
 

@@ -14,6 +14,7 @@ from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import dataset_of
 from data.store.store import Store
 
+LABEL = "label"  # the tag that says what tells a run from others of its model
 MAX_TAG_LENGTH, MAX_VALUE_LENGTH = 100, 500  # characters: an address can hold both
 MAX_TAGS = 100  # of one run
 

@@ -1,4 +1,4 @@
-"""Withdraws and restores runs. A withdrawn run is marked, not erased."""
+"""Withdraws, restores and deletes runs. A withdrawn run is marked, and only such a run can be deleted."""
 
 from __future__ import annotations
 
@@ -23,15 +23,40 @@ class CannotRestore(Exception):
     """The questions that the run answered have changed; the message says how."""
 
 
-def withdraw(store: Store, run: str, by: str | None) -> bool:
+class CannotDelete(Exception):
+    """The run was not withdrawn."""
+
+
+def withdraw(store: Store, run: str, by: str | None, reason: str | None = None) -> bool:
     """Mark a run as withdrawn. Returns False if it was already withdrawn. Raises ``NoSuchRun`` or ``StoreError``.
 
     ``by`` is the name of the caller's token, None for the operating-system user.
     """
-    changed = _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by), -1)
+    changed = _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by, reason=reason), -1)
     if changed:
-        Audit(store.register).record("withdrew", by, run=run)
+        Audit(store.register).record("withdrew", by, run=run, reason=reason)
     return changed
+
+
+def delete(store: Store, run: str, by: str | None) -> None:
+    """Delete a withdrawn run with its grades, corrections and tags. Raises ``NoSuchRun``, ``CannotDelete`` or ``StoreError``.
+
+    Its files are removed by the first sweep after which no kept version of the store names them. ``by`` is as for ``withdraw``.
+    """
+
+    def write(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+        dataset, withdrawn = _find(connection, run)
+        if not withdrawn:
+            raise CannotDelete(run)
+        ((model,),) = connection.execute("select model from runs where run = $r", {"r": run}).fetchall()
+        tables = "select table_name from duckdb_columns() where database_name = current_database() and column_name = 'run'"
+        for (table,) in connection.execute(f"{tables} and not internal").fetchall():
+            connection.execute(f"delete from {table} where run = $r", {"r": run})
+        renew_revisions(connection, [dataset])
+        return dataset, model
+
+    dataset, model = store.write(write)
+    Audit(store.register).record("deleted", by, dataset=dataset, run=run, model=model)
 
 
 def restore(store: Store, run: str, by: str | None = None) -> bool:
@@ -76,9 +101,11 @@ def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
     return row[0], row[1]
 
 
-def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None) -> None:
+def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None, reason: str | None) -> None:
     connection.execute(
-        "update runs set withdrawn_at = make_timestamp(epoch_us(now())), withdrawn_by = $by where run = $r", {"r": run, "by": by}
+        """update runs set withdrawn_at = make_timestamp(epoch_us(now())), withdrawn_by = $by, withdrawn_reason = $reason
+        where run = $r""",
+        {"r": run, "by": by, "reason": reason},
     )
 
 
@@ -94,4 +121,6 @@ def _restore(connection: duckdb.DuckDBPyConnection, run: str, store: Store) -> N
             "the questions of its dataset were replaced, and "
             + ("it answers some that are gone" if gone else "nothing is left to grade it by")
         )
-    connection.execute("update runs set withdrawn_at = null, withdrawn_by = null where run = $r", {"r": run})
+    connection.execute(
+        "update runs set withdrawn_at = null, withdrawn_by = null, withdrawn_reason = null where run = $r", {"r": run}
+    )

@@ -22,9 +22,16 @@ def runs_page(browser, served):
 
 def message_is(page, text):
     def shows():
-        assert text in page.locator("#runs-message").inner_text()
+        assert text in page.locator("#change-message").inner_text()
 
     eventually(page, shows)
+
+
+def confirm(page, button, reason):
+    """Withdraw a run with a reason."""
+    button.click()
+    page.locator("dialog.change").get_by_label("Reason").fill(reason)
+    page.locator("dialog.change").get_by_role("button", name="Withdraw").click()
 
 
 def test_a_run_is_withdrawn_and_restored(runs_page):
@@ -37,16 +44,16 @@ def test_a_run_is_withdrawn_and_restored(runs_page):
     button.click()
     message_is(page, "asks for a token")  # nothing was sent
     page.get_by_label("Token").fill("clueline_wrong")
-    button.click()
+    confirm(page, button, "wrong file")
     message_is(page, "does not know this token")
     assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None
     page.get_by_label("Token").fill(token)
-    button.click()
+    confirm(page, button, "wrong file")
     message_is(page, f"{name} (run {run}) was withdrawn.")
     facts = json.loads(fetched(page, f"/api/v1/runs/{run}")[1])
-    assert facts["withdrawn_at"] and facts["withdrawn_by"] == "ann"
+    assert facts["withdrawn_at"] and (facts["withdrawn_by"], facts["withdrawn_reason"]) == ("ann", "wrong file")
     assert page.get_by_label("Token").input_value() == token and token not in page.url  # the token lasts as long as the tab
     assert page.evaluate("(token) => !JSON.stringify(window.localStorage).includes(token)", token)
-    page.locator(f".withdrawn button[data-run='{run}']").click()
-    message_is(page, "was restored")
+    page.get_by_role("button", name="Undo").click()
+    message_is(page, "Undone.")
     assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None

@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address
 from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
 from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -15,11 +16,13 @@ from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
 from dashboard.ui.numbers import percent
 from dashboard.ui.section import controls, heading, note
 from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
+from data.importing.seed import SAMPLES
 from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDiagrams
 from queries.engine.reliability_diagrams import ReliabilityBin
@@ -90,7 +93,10 @@ DIAGRAMS = serve(
 
 PATH = "/across"
 DEFAULT_METRIC = "net_score"
-ONE_RUN = "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. "
+ONE_RUN = (
+    "A row is a model under all its names, or one of its elicitations if a dataset has several. If it has several runs on a "
+    "dataset, the latest import counts. "
+)
 POOLED = (
     " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
     "other questions, not for other models; distances from calibration have none."
@@ -149,10 +155,20 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             + "".join(_clusters(result))
             + (POOLED if result.groups else "")
         ),
+        _left_out(result, titles),
         across_section(result, metric),
         diagrams_section(result, diagrams, DIAGRAMS.tables[0]) if diagrams else None,
         transfer_section(result),
     ]
+
+
+def _left_out(result: Across, titles: dict[str, str]) -> html.P | None:
+    """Say that the bundled samples are left out, with a link that shows them."""
+    shown = {column.dataset for column in result.datasets}
+    if not (left_out := [title for dataset, title in titles.items() if dataset in SAMPLES - shown]) or SAMPLES & shown:
+        return None
+    every = address(PATH, [("datasets", dataset) for dataset in titles])
+    return note([f"Without the bundled samples {', '.join(left_out)}. ", page_link("Show them, too", every), "."])
 
 
 def _disputed(result: Across) -> html.P | None:

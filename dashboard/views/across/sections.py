@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from textwrap import wrap
 
 from dash import html
+from dash.development.base_component import Component
 
-from dashboard.http.paths import address, run_path
+from dashboard.http.paths import address, model_path, run_path
+from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.html import page_link
@@ -48,9 +51,10 @@ MEAN_RANK = (
 def across_table(result: Across, metric: Metric) -> html.Div:
     """Return the table: a row per model, a column per dataset, with value, interval and rank. Each value links to its run."""
     titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
+    names = row_names(result.rows)
     return html_table(
         [
-            PageColumn("Model", lambda line: noted(html.Span(_name(line, result.tag), className="name"), _about(line))),
+            PageColumn("Model", lambda line: noted(_name(line, result.tag, names), _about(line))),
             PageColumn("Mean rank", _mean_rank, about=MEAN_RANK, number=True) if metric.ranks else None,
             *(_dataset_column(column, title) for column, title in zip(result.datasets, titles, strict=True)),
         ],
@@ -61,8 +65,10 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     )
 
 
-def _name(line: AcrossRow | AcrossGroup, tag: str) -> str:
-    return f"{tag}: {line.value}" if isinstance(line, AcrossGroup) else line.model
+def _name(line: AcrossRow | AcrossGroup, tag: str, names: Mapping[int, str]) -> Component:
+    if isinstance(line, AcrossGroup):
+        return html.Span(f"{tag}: {line.value}", className="name")
+    return page_link(names[id(line)], model_path(line.model), class_name="name")
 
 
 def _about(line: AcrossRow | AcrossGroup) -> str:
@@ -102,7 +108,7 @@ def _brackets(cell: RunGroup | AcrossCell) -> str:
 
 def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     if cell is None:
-        return Cell("", "No run of this model")
+        return Cell("not run", "No run of this model", "number missing")
     if cell.value is None:
         return Cell(None, cell.missing, "number missing")
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
@@ -110,7 +116,18 @@ def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), _brackets(cell), rank))
 
 
-MODEL = PageColumn("Model", lambda line: f"{line.model} · {line.elicitation}")
+def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:
+    """Return a name of each row that tells it from the others, by the ``id`` of the row.
+
+    Elicitations are left out if models differ anyway. Runs of one model are told apart as elsewhere.
+    """
+    for name in (attrgetter("model"), lambda row: f"{row.model} · {row.elicitation}"):
+        names = {id(row): str(name(row)) for row in rows}
+        if len({*names.values()}) == len(rows):
+            return names
+    runs = {id(row): next(cell.run for cell in row.cells.values()) for row in rows}
+    told = names_of(runs.values())
+    return {row: told.get(run, names[row]) for row, run in runs.items()}
 
 
 def across_section(result: Across, metric: Metric) -> html.Section:
@@ -120,7 +137,10 @@ def across_section(result: Across, metric: Metric) -> html.Section:
         "none": "orange where low, blue where high",
     }.get(metric.direction, "blue for the best on a dataset, orange for the last")
     places = [PageColumn(column.title, _place(column.dataset), number=True) for column in result.datasets]
-    text = html_table([MODEL, *places], result.rows, "Value and rank by model and dataset")
+    names = row_names(result.rows)
+    text = html_table(
+        [PageColumn("Model", lambda row: names[id(row)]), *places], result.rows, "Value and rank by model and dataset"
+    )
     return section("At a glance", figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text))
 
 
@@ -138,10 +158,8 @@ def transfer_section(result: Across) -> html.Section:
     """List the datasets on which each model is over- or underconfident: does its calibration hold elsewhere?"""
     short_titles = distinct_short_names([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
-    models = [
-        html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
-        for line in result.rows
-    ]
+    names = row_names(result.rows)
+    models = [html.Li([html.Strong(f"{names[id(line)]}: "), html.Span(transfer_sentence(line, titles))]) for line in result.rows]
     return section(
         "Does calibration carry over?",
         "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
@@ -200,7 +218,7 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
         return 0.0 if cell.place is None else 1 - 2 * cell.place
 
     cells = [[row.cells.get(column.dataset) for column in result.datasets] for row in result.rows]
-    models = [f"{row.model} · {row.elicitation}" for row in result.rows]
+    models = list(row_names(result.rows).values())
     down, across = models, [column.title for column in result.datasets]
     if len(across) > max(NAMED, len(down)):
         cells = [list(line) for line in zip(*cells, strict=True)]
@@ -245,8 +263,10 @@ CAPTION = (
 def diagrams_section(result: Across, diagrams: AcrossDiagrams, table: Table) -> html.Section:
     """Return the figure and its table, of which ``table`` declares the columns."""
     titles = {column.dataset: column.title for column in result.datasets}
+    rows_named = row_names(result.rows)
+    names = {cell.run: rows_named[id(row)] for row in result.rows for cell in row.cells.values()}
     columns: Columns = [
-        PageColumn("Model", lambda row: f"{row[0].model} · {row[0].elicitation}"),
+        PageColumn("Model", lambda row: names[row[0].run]),
         PageColumn("Dataset", lambda row: titles[row[0].dataset]),
         PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
         "items",
@@ -297,10 +317,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
-    models = [
-        plain(name)
-        for name in distinct_short_names([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_MODEL_LENGTH)
-    ]
+    models = [plain(name) for name in distinct_short_names([*row_names(result.rows).values()], MAX_MODEL_LENGTH)]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
         "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],

@@ -14,7 +14,8 @@ from dashboard.registry.addresses import VERSION
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.pages import Page, PageRequest, find_page, read_page
-from dashboard.registry.views import filled_path
+from dashboard.registry.run_names import names_of
+from dashboard.registry.views import NAME, filled_path, with_name_column
 from dashboard.service import service
 from dashboard.settings import VERSION as CLUELINE
 from dashboard.ui.notices import cluster_words
@@ -91,9 +92,12 @@ def cite(view: str, host: str) -> Citation:
     named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
     source, table = cited.view, cited.view.tables[0]
     answer = source.ask(named, **cited.parts)
-    shown = table.columns_of(answer, cited.parameters)
-    names = {run: f"{model} · {way}" for run, model, way in request.facets.runs}
-    printed = paper_table(shown, list(table.rows(answer)), cited, names, forecasts=forecasts)
+    listed_rows = list(table.rows(answer))
+    shown = with_name_column(table.columns_of(answer, cited.parameters), listed_rows)
+    if shown[-1].key == NAME:  # model and elicitation do not tell the runs apart
+        cited = replace(cited, columns=(NAME, *(key for key in cited.columns if key not in ("model", "elicitation"))))
+    names = names_of(request.facets.all_runs)
+    printed = paper_table(shown, listed_rows, cited, names, forecasts=forecasts)
     if printed.metrics:
         cited = replace(cited, metrics=tuple(metric for metric in cited.metrics if metric.key in printed.metrics))
     path = filled_path(source.table_path(table), cited.parts, quoted=True)

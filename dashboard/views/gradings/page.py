@@ -15,6 +15,7 @@ from dashboard.http.paths import run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
@@ -22,6 +23,7 @@ from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.notices import judge_error
 from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.quizbowl import draw_text
+from dashboard.ui.runs import run_names
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval
 from dashboard.views.gradings.addresses import GRADINGS
@@ -56,10 +58,11 @@ CHOICES = (("Right", "1", "y"), ("Wrong", "0", "n"), ("Undo", "", "u"))  # label
 
 def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> html.Div:
     """Return a row for each pair of gradings of each run. ``link`` maps a run id to the address of its guesses."""
+    names = run_names(runs)
 
     def name(row: tuple[GradedRun, GradingAgreement]) -> list[Component | str]:
         run, pair = row
-        parts: list[Component | str] = [page_link(f"{run.model} · {run.elicitation}", href=link(run.run), class_name="name")]
+        parts: list[Component | str] = [page_link(names[run.run], href=link(run.run), class_name="name")]
         if pair is run.agreements[0]:
             parts.append(html.Div(f"differ on {run.differing:,} of {counted(run.answers, 'answer')}", className="by"))
         return parts
@@ -271,8 +274,8 @@ def _default_run(request: PageRequest[GradingsPage], compared: Gradings) -> str:
 def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -> html.Section:
     show = request.parameters.show or "differ"
     result = service().ask(graded_guesses, request.selection, run, show, MAX_LISTED)
-    names = {name: f"{model} · {elicitation}" for name, model, elicitation in request.facets.runs}
-    options = {graded.run: f"{graded.model} · {graded.elicitation}" for graded in compared.runs}
+    names = names_of(request.facets.all_runs)
+    options = {graded.run: names[graded.run] for graded in compared.runs}
     options |= {run: names.get(run, run)}
     default = _default_run(request, compared)
     listed = {"" if name == default else name: label for name, label in options.items()}

@@ -12,6 +12,7 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.registry.run_names import names_of
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.notices import answered, clues_answered
@@ -68,8 +69,8 @@ def board_table(
     background. ``link`` maps a run id to the address of its page.
     """
     every = [*board.rows, *unranked]
-    short_names = distinct_short_names([row.model for row in every], MAX_MODEL_NAME_LENGTH)
-    names = dict(zip([row.run for row in every], short_names, strict=True))
+    whole = {row.run: row.model for row in every} | names_of([row.run for row in every], elicitation=False)
+    names = dict(zip(whole, distinct_short_names([*whole.values()], MAX_MODEL_NAME_LENGTH), strict=True))
     states = [state for state in OTHER_STATES if any(state in row.shares for row in every)]
     below = published_body(published)
 
@@ -78,7 +79,7 @@ def board_table(
             return row.name()
         link_to_run = page_link(names[row.run], href=link(row.run), class_name="name")
         note = row.note and html.Span(row.note, className="row-note")
-        return Cell([swatch(colours.get(row.run)), link_to_run, note], f"{row.model}, run {row.run}")
+        return Cell([swatch(colours.get(row.run)), link_to_run, note], f"{whole[row.run]}, run {row.run}")
 
     def elicitation(row: LeaderboardRow | PrintedRow) -> str:
         return row.elicitation() if isinstance(row, PrintedRow) else row.elicitation

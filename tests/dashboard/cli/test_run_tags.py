@@ -48,3 +48,10 @@ def test_an_existing_run_keeps_its_tags(cli, copied, tagged, tmp_path):
     again = cli("import", tmp_path / "answers.csv", "--dataset", "pyramid", "--tag", "reasoning=no", store=copied)
     assert again.returncode == 0 and "keeps its tags; not added: reasoning" in again.stdout + again.stderr
     assert "reasoning=yes" in tagged().stdout
+
+
+def test_a_label_is_a_tag(cli, copied, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(f"{HEADER}\nlit-01,0,Dracula,0.25,Labelled,verbalized\n", encoding="utf-8")
+    assert cli("import", path, "--dataset", "pyramid", "--label", " after RLHF ", store=copied).returncode == 0
+    assert open_store(copied).snapshot().rows("select tag, value from tags") == [("label", "after RLHF")]

@@ -60,6 +60,7 @@ def documented():
     return documented_keys
 
 
+MODEL = "BM25"  # of Pyramid
 READ = sorted(address.removeprefix("GET ") for address in documented() if address.startswith("GET /api/"))
 SELECTED = [address.removeprefix(API) for address in READ if {*KEYS} <= documented()[f"GET {address}"]]
 
@@ -89,7 +90,7 @@ def runs(client):
 
 def path_of(address, runs):
     """Return the path of an address below the API, with values for its variable parts."""
-    parts = {"dataset": "pyramid", "question_id": "lit-08", "run_id": runs[0]}
+    parts = {"dataset": "pyramid", "question_id": "lit-08", "run_id": runs[0], "name": MODEL}
     return API + re.sub("<(?:path:)?([a-z_]+)>", lambda part: quote(parts[part[1]]), address.removeprefix(API))
 
 

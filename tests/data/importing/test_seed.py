@@ -1,8 +1,11 @@
-"""The bundled datasets: they are imported into an empty store, and into no other."""
+"""The bundled datasets: they are imported into an empty store, and into no other. They are removed, unless somebody uses them."""
 
 import shutil
 
-from data.importing.seed import seed
+import pytest
+
+from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples, seed
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
@@ -26,3 +29,18 @@ def test_a_store_with_data_is_not_seeded(store, folder, tmp_path):
 def test_seeded_questions_can_be_imported_again(store, folder):
     seed(store, [bundles.write(folder)])
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
+
+
+def test_samples_are_removed_and_restored(seeded, tmp_path):
+    store = open_store(shutil.copytree(seeded, tmp_path / "store"), threads=1)
+    bundles.put(store, bundles.write(tmp_path / "toy"))
+    runs = store.snapshot().rows("select run from runs order by all")
+    assert remove_samples(store, "ann") == sorted(SAMPLES) and list(store.snapshot().states) == ["toy"]
+    assert store.snapshot().rows("select dataset from questions") == [("toy",), ("toy",)] and remove_samples(store, "ann") == []
+    assert sorted(restore_samples(store, "ann")) == sorted(SAMPLES) and restore_samples(store, "ann") == []
+    assert store.snapshot().rows("select run from runs order by all") == runs
+    answers = tmp_path / "more.csv"
+    answers.write_text("question_id,clue,guess,confidence,model\nlit-01,0,Dracula,0.25,mine\n")
+    bundles.put(store, answers, dataset="pyramid")
+    with pytest.raises(SamplesInUse, match="pyramid"):
+        remove_samples(store, "ann")

@@ -1,0 +1,51 @@
+"""The one place where runs get names: pages, papers, CSV and JSON take them from here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+from flask import Response
+
+from dashboard.service import service
+from queries.run_names import RunParts, dataset_of_run, distinct_names, run_parts
+
+RUN_ID = re.compile(rb'"([0-9a-f]{16})"')  # as JSON holds it
+
+
+def names_of(runs: Iterable[str], *, elicitation: bool = True) -> dict[str, str]:
+    """Return names that tell runs apart, by id; those that the reader may not read, or that do not exist, are left out.
+
+    For ``elicitation`` see ``distinct_names``.
+    """
+    known: dict[str, RunParts] = {}
+    wanted = list(dict.fromkeys(runs))
+    for run in wanted:
+        if run not in known and (dataset := dataset_of_run(service().snapshot(), run)):
+            known |= service().recall(run_parts, dataset).runs
+    return distinct_names({run: known[run] for run in wanted if run in known}, elicitation=elicitation)
+
+
+def names_if_alike(runs: Iterable[str]) -> dict[str, str]:
+    """Return the names of runs; none if model and elicitation tell them apart, because answers state these."""
+    wanted = dict.fromkeys(runs)
+    if not any(service().recall(run_parts, dataset).alike for dataset in service().snapshot().states):
+        return {}
+    stated = [
+        (dataset, part.model, part.elicitation)
+        for dataset in service().snapshot().states
+        for run, part in service().recall(run_parts, dataset).runs.items()
+        if run in wanted
+    ]
+    return names_of(wanted) if len({*stated}) < len(stated) else {}
+
+
+def with_names(answer: Response) -> Response:
+    """Add ``names`` to an answer in JSON, the names of its runs by id, if these are needed to tell them apart."""
+    if answer.mimetype == "application/json" and not answer.is_streamed and answer.status_code == 200:
+        body = answer.get_data()
+        names = names_if_alike(run.decode() for run in RUN_ID.findall(body))
+        if names and body.startswith(b"{"):
+            answer.set_data(body[:-1] + b',"names":' + msgspec.json.encode(names) + b"}")
+    return answer

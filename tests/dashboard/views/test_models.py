@@ -1,0 +1,101 @@
+"""Models of names as three tools write them: listed, merged by one confirmation each, and shown on all datasets."""
+
+import json
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.store import open_store
+from tests.helpers.drawn_pages import drawn, words
+from tests.helpers.json_api import error, get, table
+from tests.helpers.model_families import MODELS, TOOLS, fill
+
+API = "/api/v1/"
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory):
+    """An app that takes uploads, on twenty models, three benchmarks and two months."""
+    folder = tmp_path_factory.mktemp("families")
+    fill(open_store(folder / "store", threads=1), folder / "files")
+    return create_app(Settings(store=str(folder / "store"), workers=1, uploads="open"))
+
+
+@pytest.fixture(scope="module")
+def merged(families):
+    """The same after each proposal was accepted."""
+    client = families.test_client()
+    before = get(client, f"{API}runs")["runs"]
+    proposals = get(client, f"{API}models")["proposals"]
+    assert len(proposals) == len(MODELS)
+    for group in proposals:
+        answer = client.post(f"{API}models/merge", json={"models": group, "into": min(group, key=len)})
+        assert answer.status_code == 200, answer.text
+    assert get(client, f"{API}runs")["runs"] == before
+    return families
+
+
+def test_each_model_is_listed_once(merged):
+    listed = get(merged.test_client(), f"{API}models")
+    assert len(listed["models"]) == len(MODELS) and listed["proposals"] == []
+    assert all((len(row["names"]), row["runs"], len(row["datasets"])) == (3, 6, 3) for row in listed["models"])
+    assert len(table(merged.test_client(), f"{API}models.csv")) == len(MODELS)
+    assert f"{len(MODELS)} models" in words(drawn(merged, "models"))
+
+
+def test_across_has_a_row_per_model(merged):
+    across = get(merged.test_client(), f"{API}across")
+    assert [sorted(row["cells"]) for row in across["rows"]] == [sorted(TOOLS)] * len(MODELS)
+    text = words(drawn(merged, "across"))
+    assert all(row["model"] in text for row in across["rows"])
+
+
+def test_a_name_selects_the_runs_that_it_did(merged):
+    name = TOOLS["towns"](MODELS[0])
+    rows = get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"]
+    assert [row["model"] for row in rows] == [name, name]
+
+
+def test_a_model_is_found_by_each_of_its_names(merged):
+    client = merged.test_client()
+    pages = [get(client, f"{API}models/{name(MODELS[3])}") for name in TOOLS.values()]
+    assert pages[0] == pages[1] == pages[2] and len(pages[0]["runs"]) == 6
+    board = {row["run"]: row for row in get(client, f"{API}leaderboard?dataset=peaks&metrics=overconfidence&intervals=1")["rows"]}
+    peaks = [run["cell"] for run in pages[0]["runs"] if run["dataset"] == "peaks"]
+    assert peaks and all(cell["overconfidence"] == board[cell["run"]]["metrics"]["overconfidence"]["value"] for cell in peaks)
+    assert error(client, f"{API}models/nobody", 404)["code"] == "unknown_model"
+    text = words(drawn(merged, "model", "", None, pages[0]["about"]["model"]))
+    assert "Over- and underconfidence" in text and "Rivers" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("merge", {"models": ["nobody"], "into": "x"}, 404), ("split", {"name": "nobody"}, 404),
+        ("rename", {"model": "Openai Pro 4", "name": "Openai Pro 3"}, 422),
+        ("describe", {"model": "Openai Pro 4", "released": "soon"}, 422), ("describe", {"colour": "red"}, 400),
+    ],
+)  # fmt: skip
+def test_a_change_that_cannot_be_made_is_refused(merged, path, body, status):
+    answer = merged.test_client().post(f"{API}models/{path}", json=body)
+    assert answer.status_code == status, answer.text
+
+
+def test_a_model_is_described_renamed_and_split(merged):
+    client, (one, *_) = merged.test_client(), get(merged.test_client(), f"{API}models")["models"]
+
+    def post(path, **body):
+        answer = client.post(f"{API}models/{path}", json=body)
+        assert answer.status_code == 200, answer.text
+        return {row["model"]: row for row in json.loads(answer.text)["models"]}
+
+    assert post("describe", model=one["model"], organisation="Lab", released="2025")[one["model"]]["organisation"] == "Lab"
+    assert post("describe", model=one["model"], organisation="")[one["model"]]["released"] == "2025"
+    assert post("rename", model=one["model"], name="A: new/name?")["A: new/name?"]["names"] == one["names"]
+    assert post("split", name=one["names"][1])[one["names"][1]]["runs"] == 2
+    assert post("merge", models=[one["names"][1], "A: new/name?"], into=one["model"])[one["model"]]["runs"] == 6
+
+
+def test_changes_need_the_right_to_write(client):
+    assert client.post(f"{API}models/split", json={"name": "x"}).status_code == 401

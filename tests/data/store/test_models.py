@@ -1,0 +1,116 @@
+"""Models of names: proposed, merged, split and renamed. Runs, and addresses that name them, stay as they are."""
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from data.store import StoreError, open_store
+from data.store.audit import Audit
+from data.store.migrations import m0015_models
+from data.store.models import BadModel, describe, merge, names_of, rename, split
+from queries.models import models
+from tests.helpers.bundle_factory import RESPONSES, put, write
+
+NAMES = ("opus-5", "lab/opus-5", "mockllm/Opus-5-20251101", "sonnet")
+
+
+def fill(store, folder):
+    put(store, write(folder / "toy"))
+    for name in NAMES:
+        put(store, write(folder / "answers", responses=RESPONSES), model=name, dataset="toy")
+
+
+@pytest.fixture
+def filled(prefilled):
+    return prefilled(fill)
+
+
+def runs_of(store):
+    return store.snapshot().rows("select run, model, position from runs order by position")
+
+
+def named(store):
+    return {row.model: row.names for row in models(store.snapshot()).models}
+
+
+def test_names_are_proposed_but_not_merged(filled):
+    listed = models(filled.snapshot())
+    assert [row.model for row in listed.models] == sorted(NAMES)
+    assert listed.proposals == [["lab/opus-5", "mockllm/Opus-5-20251101", "opus-5"]]
+
+
+def test_models_are_merged_renamed_and_split(filled):
+    before = runs_of(filled)
+    describe(filled, "lab/opus-5", {"organisation": "Lab", "released": "2025-11"}, "ann")
+    assert merge(filled, NAMES[:3], "opus-5", "ann")
+    assert named(filled) == {"opus-5": sorted(NAMES[:3]), "sonnet": ["sonnet"]}
+    (opus, _) = models(filled.snapshot()).models
+    assert (opus.runs, opus.organisation, opus.released) == (3, "Lab", "2025-11")
+    assert not merge(filled, ["lab/opus-5"], "opus-5", "ann"), "it is one of its names already"
+    assert rename(filled, "opus-5", "Opus 5", "ann") and not rename(filled, "Opus 5", "Opus 5", "ann")
+    assert split(filled, "lab/opus-5", "ann")
+    assert named(filled) == {"lab/opus-5": ["lab/opus-5"], "Opus 5": [NAMES[2], "opus-5"], "sonnet": ["sonnet"]}
+    assert runs_of(filled) == before
+    changes = [(event.action, event.by, event.model, event.names) for event in reversed(Audit(filled.register).page(9))]
+    assert changes[-4:] == [
+        ("described_model", "ann", "lab/opus-5", "organisation, released"),
+        ("merged_models", "ann", "opus-5", ", ".join(sorted(NAMES[:3]))),
+        ("renamed_model", "ann", "Opus 5", "opus-5"),
+        ("split_model", "ann", "lab/opus-5", None),
+    ]
+
+
+def test_a_split_leaves_the_other_names_together(filled):
+    merge(filled, NAMES[:3], "opus-5", None)
+    assert split(filled, "opus-5", None)
+    assert named(filled) == {"opus-5": ["opus-5"], "lab/opus-5": sorted(NAMES[1:3]), "sonnet": ["sonnet"]}
+    assert not split(filled, "opus-5", None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: merge(store, ["nobody", "sonnet"], "sonnet", None),
+        lambda store: merge(store, ["sonnet"], " ", None),
+        lambda store: rename(store, "sonnet", "opus-5", None),
+        lambda store: split(store, "nobody", None),
+        lambda store: describe(store, "sonnet", {"released": "soon"}, None),
+        lambda store: describe(store, "sonnet", {"colour": "red"}, None),
+    ],
+)
+def test_what_cannot_be_done_changes_nothing(filled, change):
+    version = filled.version()
+    with pytest.raises(BadModel):
+        change(filled)
+    assert filled.version() == version
+
+
+def test_a_later_import_under_a_merged_name_is_of_that_model(filled, tmp_path):
+    merge(filled, NAMES[:3], "Opus", None)
+    other = RESPONSES.replace("0.25", "0.3")
+    put(filled, write(tmp_path / "more", responses=other), model="lab/opus-5", dataset="toy")
+    assert {row.model: row.runs for row in models(filled.snapshot()).models} == {"Opus": 4, "sonnet": 1}
+
+
+def test_runs_of_an_earlier_schema_get_the_model_of_their_name(tmp_path):
+    with tarfile.open(Path(__file__).parent / "fixtures" / "store-schema-12.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    store = open_store(shutil.move(tmp_path / "store-12" / "store", tmp_path / "store"), threads=1)
+    store.migrate()
+    stated = {name for _, name, _ in runs_of(store)}
+    assert stated and names_of(store.snapshot().connection) == {name: name for name in stated}
+
+
+def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):
+    def back(connection):
+        m0015_models.revert(connection)
+        m0015_models.migrate(connection, None)
+
+    before = named(filled)
+    filled.write(back)
+    assert named(filled) == before
+    merge(filled, NAMES[:2], "opus-5", None)
+    with pytest.raises(StoreError, match="models"):
+        filled.write(back)

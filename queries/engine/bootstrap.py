@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine.run_columns import SparseColumn, sum_by_place
+from queries.metrics.kernels.arrays import first_of_ties
 from queries.metrics.kernels.bins import mass_bins_of_weights
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from queries.metrics.kernels.selective import log_scores
+from queries.metrics.kernels.sorted_items import correlation
 from queries.metrics.metric import Floats, ItemKernel, Metric
 from queries.query_time_limit import check_time_limit
 
@@ -163,6 +166,71 @@ class Draws:
 # -- items of one run --------------------------------------------------------------------------------------------------
 
 AT_ONCE = 4_000_000  # weights of rows or items in memory at a time
+POOLED_ABOVE = 5_000  # items of a run; if there are more, replicates of metrics of pairs are computed from pooled items
+OF_SUMS = (log_scores, correlation)  # kernels that cost little for any number of items
+CELLS = 300  # of pooled confidences
+EDGES = np.unique([*np.linspace(0, 1, 11), *(np.arange(11) / 10), *np.linspace(0, 1, 16)])  # of bins that metrics use
+
+
+class PooledItems(NamedTuple):
+    """Right and wrong items of similar confidence, each taken together, and how often items of each kind are drawn.
+
+    ``confidence`` is the mean of a kind, ``correct`` 0 or 1 and ``sizes`` its number of items, shape (kinds,) each, sorted by
+    confidence. ``drawn`` are whole numbers, shape (kinds, replicates).
+    """
+
+    confidence: Floats
+    correct: Floats
+    sizes: Floats
+    drawn: NDArray[Any]
+
+    def values(self, metric: Metric) -> Floats:
+        """Compute the kernel of a metric of pairs from the data, shape () or (metrics,)."""
+        return _kernel(metric)(self.confidence, self.correct, ItemWeights(np.arange(len(self.sizes)), self.sizes[:, None]))[
+            ..., 0
+        ]
+
+    def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
+        """Compute ``item_replicates`` of the pooled items."""
+        weights = self.drawn.astype(float)
+        if step != 1:
+            weights = self.sizes[:, None] + step * (weights - self.sizes[:, None])
+        return _kernel(metric)(self.confidence, self.correct, ItemWeights(np.arange(len(weights)), weights))
+
+
+def can_be_pooled(metric: Metric, correct: Floats) -> bool:
+    """Check whether replicates should be computed from ``pooled_items``: there are many, which the kernel would have to sort."""
+    pooled = len(correct) > POOLED_ABOVE and metric.large is None and metric.pairs not in OF_SUMS
+    return pooled and bool(((correct == 0) | (correct == 1)).all())
+
+
+def pooled_items(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws) -> PooledItems:
+    """Pool the items of one run, given as in ``item_replicates``, whose correctness is 0 or 1.
+
+    Equal confidences are pooled or, if there are more than ``CELLS``, similar ones, but none across ``EDGES``.
+    """
+    order = np.lexsort((correct, confidence))
+    confidence, correct, row = confidence[order], correct[order], row[order]
+    firsts = first_of_ties(confidence)
+    if len(firsts) > CELLS:
+        steps = np.linspace(0, len(confidence), CELLS, endpoint=False).astype(np.int64)
+        at_edges = [np.searchsorted(confidence, EDGES, side) for side in ("left", "right")]
+        firsts = np.unique([*firsts[np.searchsorted(firsts, steps, side="right") - 1], *np.concatenate(at_edges)])
+        firsts = firsts[firsts < len(confidence)]
+    sizes = np.diff(firsts, append=len(confidence))
+    highest = confidence[firsts + sizes - 1]
+    mean = np.clip(np.add.reduceat(confidence, firsts) / sizes, confidence[firsts], highest)
+    kind = 2 * np.repeat(np.arange(len(firsts)), sizes) + correct.astype(np.int64)
+    by_kind = np.argsort(kind, kind="stable")
+    starts = first_of_ties(kind[by_kind].astype(float))
+    ones, kinds = np.ones(len(kind)), kind[by_kind][starts]
+    drawn = np.concatenate([weights.totals(ones, starts) for weights in draws.item_weights(row[by_kind])], axis=1)
+    return PooledItems(
+        mean[kinds // 2],
+        (kinds % 2).astype(float),
+        np.diff(starts, append=len(kind)).astype(float),
+        np.rint(drawn).astype(np.min_scalar_type(int(drawn.max(initial=0)))),
+    )
 
 
 def item_replicates(
@@ -172,7 +240,7 @@ def item_replicates(
 
     Items are in the order of questions and clues; ``row`` is the row of each, shape (items,).
     """
-    kernel = _kernel(metric)
+    kernel = metric.large if metric.large and len(confidence) > POOLED_ABOVE else _kernel(metric)
     order = np.argsort(confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]
     return np.concatenate([kernel(confidence, correct, weights) for weights in draws.item_weights(row[order], step)], axis=-1)

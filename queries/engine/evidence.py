@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial, wraps
+from itertools import pairwise
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
@@ -22,14 +23,17 @@ from queries.engine.bootstrap import (
     SEED,
     DrawnKind,
     Draws,
+    PooledItems,
+    can_be_pooled,
     item_replicates,
     items_without_each,
     mass_bins_replicates,
+    pooled_items,
     resample_clusters,
 )
 from queries.engine.grouped_item_kernels import kernel_by_group
 from queries.engine.rows import Rows
-from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
+from queries.engine.run_columns import Floats, SparseColumn, dense, joined, sparse, sum_by_place
 from queries.engine.units import Units
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
@@ -442,9 +446,28 @@ class Evidence:
         return values
 
     def _replicates_of_pairs(self, metric: Metric, step: float) -> Floats:
-        replicates = partial(item_replicates, metric, step=step)
-        values = self.once(("replicates", metric.pairs, step), lambda: self._by_run(replicates, metric))
-        return metric.select_part(values).copy()
+        def compute() -> Floats:
+            pooled = [self._pooled(run, metric) for run in range(len(self.runs))]
+            if not pooled or None in pooled:
+                return self._by_run(partial(item_replicates, metric, step=step), metric)
+            values = np.stack([items.replicates(metric, step) for items in pooled if items is not None], axis=-1)
+            of_data = np.stack([items.values(metric) for items in pooled if items is not None], axis=-1)
+            # Pooled items have a slightly different value. What matters is how it varies.
+            return values + np.nan_to_num(self._of_pairs(metric, self.starts) - of_data)[..., None, :]
+
+        values = metric.select_part(self.once(("replicates", metric.pairs, step), compute))
+        return np.clip(values, metric.low, metric.high)
+
+    def _pooled(self, run: int, metric: Metric) -> PooledItems | None:
+        """Return the items of one run as ``metric`` reads them, pooled; None if it needs them one by one."""
+        confidence, correct = self.items_of(run, metric)
+        if not can_be_pooled(metric, correct):
+            return None
+        side = self.conventions.forecasts and metric.of_likelier_side
+        start, end = self.starts[run], self.ends[run]
+        rows = np.repeat(np.arange(end - start), self.sums["items"][start:end].astype(np.int64))
+        draws = Draws(self._drawn_kind, self.clusters[start:end], self.drawn_from)
+        return self.once(("pooled", run, side), lambda: pooled_items(confidence, correct, rows, draws))
 
     def _replicates_of_totals(self, metric: Metric, step: float) -> Floats:
         shared, mass = shares_sums(metric), {} if self.is_function_of_totals(metric) else self._mass_drawn
@@ -560,9 +583,25 @@ class Evidence:
         """Compute a metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
         if not len(firsts):
             return np.zeros(0)
+        return metric.select_part(self._of_pairs(metric, firsts))
+
+    def _of_pairs(self, metric: Metric, firsts: Ints) -> Floats:
+        """Compute the kernel of a metric of pairs in the same way, shape (firsts,) or (metrics, firsts)."""
         cuts = self._cuts(firsts)
-        kernel = partial(kernel_by_group, metric, *self._pairs(metric), cuts.tolist())
-        return metric.select_part(self.once(("pairs", metric.pairs, cuts.tobytes()), kernel))  # metrics can share a kernel
+        pairs = self._sorted_pairs(metric) if len(firsts) == len(self.runs) else self._pairs(metric)
+        kernel = partial(kernel_by_group, metric, *pairs, cuts.tolist())
+        return self.once(("pairs", metric.pairs, cuts.tobytes()), kernel)
+
+    def _sorted_pairs(self, metric: Metric) -> tuple[Floats, Floats]:
+        """Return the items of each run by confidence, so that the kernels, which sort what they are given, find them sorted."""
+
+        def compute() -> tuple[Floats, Floats]:
+            confidence, correct = self._pairs(metric)
+            cuts = self._cuts(self.starts).tolist()
+            order = [start + np.argsort(confidence[start:end], kind="stable") for start, end in pairwise(cuts)]
+            return confidence[joined(order, np.int64)], correct[joined(order, np.int64)]
+
+        return self.once(("sorted", self.conventions.forecasts and metric.of_likelier_side), compute)
 
     @cached_property
     def _mass_drawn(self) -> dict[str, Floats]:
@@ -570,9 +609,13 @@ class Evidence:
         bins = self._by_run(partial(mass_bins_replicates, count=count), None)  # (3, bins, REPLICATES, runs)
         return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
 
+    @property
+    def _drawn_kind(self) -> DrawnKind:
+        return "weights" if self.smooth else "questions"
+
     def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats], metric: Metric | None) -> Floats:
         """Compute replicates of shape (..., REPLICATES, runs) from the items of one run after another; see ``items_of``."""
-        kind: DrawnKind = "weights" if self.smooth else "questions"
+        kind = self._drawn_kind
         if not self.runs:  # a call without items gives the shape of the replicates
             nothing = np.zeros(0, np.int64)
             empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws(kind, nothing, self.drawn_from))
@@ -604,6 +647,11 @@ class Evidence:
         if metric.gaps is not None and self.is_function_of_totals(metric):
             return fold_bins(self.totals(metric)[BIN_COLUMNS[1]], self.conventions.binning)
         return self.total(self._cells(metric))[BIN_COLUMNS[1]]
+
+    def cells_of(self, metric: Metric) -> Hashable:
+        """Return what the residuals of a metric depend on: metrics for which it is the same have the same ``residuals``."""
+        by_totals = metric.gaps is not None and self.is_function_of_totals(metric)
+        return (metric.key if by_totals else self._cells(metric).key), metric.needs_items(self.conventions)
 
     def _cells(self, metric: Metric) -> Sums:
         cut = "mass" if metric.pairs is None else metric.distance == "sum"
@@ -638,11 +686,17 @@ class Evidence:
 
     def bins_of_units(self) -> tuple[Ints, Ints, Floats, Floats]:
         """Return run, bin, items and sum of correctness of the non-empty bins of runs and units, shape (entries,) each."""
-        items, correct = (dense(self.by_unit(self.statistics[name])) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
-        if self.conventions.mass_bins is None:
-            items, correct = (fold_bins(column, self.conventions.binning) for column in (items, correct))
-        part, place = np.nonzero(items)
-        return self._parts.run[part], place, items[part, place], correct[part, place]
+        items, correct = (sparse(self.by_unit(self.statistics[name])) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
+        folds = self.conventions.mass_bins is None and self.conventions.binning != "width10+1"
+        place = np.minimum(items.bin, items.width - 2 if folds else items.width).astype(np.int64)  # as ``fold_bins``
+        part = np.repeat(np.arange(len(items)), np.diff(items.first))
+        firsts = np.flatnonzero((np.diff(part, prepend=-1) != 0) | (np.diff(place, prepend=-1) != 0))
+        if not len(firsts):
+            return (*np.zeros((2, 0), np.int64), *np.zeros((2, 0)))
+        of_items, of_correct = (np.add.reduceat(column.values, firsts) for column in (items, correct))
+        filled = of_items > 0
+        firsts = firsts[filled]
+        return self._parts.run[part[firsts]], place[firsts], of_items[filled], of_correct[filled]
 
 
 OUTLINE = Sums("outline", ("items",), lambda evidence: evidence.outline)

@@ -24,6 +24,7 @@ FEW_OUTCOMES = (
 FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
+MANY_QUESTIONS = 500  # above this, two sign flips hardly ever give the same total, and seven digits are enough
 
 
 # -- one number, or the difference of two ------------------------------------------------------------------------------
@@ -316,7 +317,9 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
     residuals, items = residuals[..., used], items[:, used]
     questions, runs, cells = residuals.shape
     signs = np.random.default_rng((seed, questions)).choice([-1.0, 1.0], (flips, questions))
-    totals = np.concatenate([np.ones((1, questions)), signs]) @ residuals.reshape(questions, runs * cells)
+    precision = np.float32 if questions > MANY_QUESTIONS else float
+    signs = np.concatenate([np.ones((1, questions)), signs]).astype(precision)
+    totals = signs @ residuals.reshape(questions, runs * cells).astype(precision)
     return _p_values(totals.reshape(1 + flips, runs, cells), items, distance)
 
 

@@ -150,11 +150,10 @@ def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: ND
     Its replicates have the shape (REPLICATES, runs). ``few`` says which runs have few questions, errors or right answers.
     """
     assert metric.distance is not None
-    residuals, items = evidence.residuals(metric)
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
     step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.units.count, metric.distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
-    p_calibrated = inference.calibration_test(residuals, items, metric.distance)
+    p_calibrated = _calibration_test(evidence, metric).copy()
     if metric.of_items and few.any():
         part = evidence.of_runs(few)
         rare = part.rarer_outcomes(metric) < inference.FEW_OUTCOMES
@@ -168,6 +167,17 @@ def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: ND
         ends[1, few] = np.fmax(ends[1, few], high)
         ends[0, few] = np.fmin(ends[0, few], low)
     return ends
+
+
+def _calibration_test(evidence: Evidence, metric: Metric) -> Floats:
+    """Return the p-value of calibration of each run, shape (runs,), which metrics with the same residuals and distance share."""
+    assert metric.distance is not None
+
+    def compute() -> Floats:
+        assert metric.distance is not None
+        return inference.calibration_test(*evidence.residuals(metric), metric.distance)
+
+    return evidence.once(("calibration test", metric.distance, evidence.cells_of(metric)), compute)
 
 
 def difference_tests(evidence: Evidence, metric: Metric) -> Floats:

@@ -186,6 +186,7 @@ class Metric(MetricFacts):
         floor: values below the floor rank as if they were equal to it.
         pairs: for a metric that is not a function of sums, its kernel: a function of confidence, correctness and weights of
             items sorted by confidence. ``value`` is then not called.
+        large: the kernel of replicates of large samples that needs less time, if ``pairs`` depends on single items.
         part: where the kernel returns several metrics at once, shape (metrics, k), the index of this one.
         ordered: whether the value depends on the order of tied items, which is the order of questions and clues.
         of_teams: whether it needs a team curve: it uses ``Conventions.team_curve`` even if a buzz curve is chosen.
@@ -221,6 +222,7 @@ class Metric(MetricFacts):
     thresholded: bool = False
     floor: float = -np.inf
     pairs: ItemKernel | None = None
+    large: ItemKernel | None = None
     part: int | None = None
     ordered: bool = False
     of_teams: bool = False

@@ -97,6 +97,7 @@ VARIANTS = (
             reads=columns("items"),
             value=not_from_sums,
             pairs=BINNINGS[key].error,
+            large=BINNINGS[key].error_in_same_bins if key in RECUT else None,
             ordered=key.startswith(("ece_mass", "rms_")),
             distance="square" if BINNINGS[key].squared else "sum",
             recut=key in RECUT,

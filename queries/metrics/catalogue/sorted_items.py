@@ -67,6 +67,7 @@ PAIRS = (
         reads=columns("items"),
         value=not_from_sums,
         pairs=sorted_items.ks_sequential,
+        large=sorted_items.ks_in_steps,
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not define. At least as large as KS.",
         axioms=(),

@@ -48,6 +48,12 @@ class ItemWeights:
         weighted: Floats = totals @ self.by_group
         return weighted
 
+    def totals_of_cells(self, values: Floats, cell: Ints, cells: int) -> Floats:
+        """Return the weighted sums of values, shape (n,), in a few cells, from the cell of each item, shape (cells, k)."""
+        groups = len(self.by_group)
+        result: Floats = np.bincount(cell * groups + self.group, values, cells * groups).reshape(cells, groups) @ self.by_group
+        return result
+
     def totals(self, values: Floats, firsts: Ints) -> Floats:
         """Return the weighted sums of values, shape (n,), over groups of items from each of ``firsts`` on, shape (groups, k)."""
         if self.count == 1 and len(firsts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ DRAWS = 1000  # simulated runs, or sign flips
 ITEM_BY_ITEM = 2_000  # items; above this, numbers of right items are drawn for each confidence, not item by item
 TELLING = 2  # clusters with a rare outcome that are expected before their number says how dependent items are
 MAX_GROUPS = 250  # of items; if there are more distinct confidences, similar ones are taken together
+MANY = 4.0  # variance of a number of right items above which it is drawn from the normal distribution
 CLOSE = 1e-10  # Newton's method stops at a step below this
 NO_WIDTH = 5e-4  # half the width of an interval that only the rounding of confidences keeps from being a point
 
@@ -115,10 +117,22 @@ def _groups(confidence: Floats) -> tuple[Ints, Ints]:
 def _right_items(confidence: Floats, stated: Floats, firsts: Ints, ends: Ints, random: np.random.Generator) -> Floats:
     """Draw the number of right items in each group of calibrated runs, shape (DRAWS, groups)."""
     if len(confidence) > ITEM_BY_ITEM:
-        return random.binomial(ends - firsts, stated, (DRAWS, len(firsts))).astype(float)
+        sizes = ends - firsts
+        variance = sizes * stated * (1 - stated)
+        many = variance > MANY
+        drawn = np.empty((DRAWS, len(firsts)))
+        drawn[:, many] = (sizes * stated)[many] + np.sqrt(variance[many]) * _normal_numbers()[:, : many.sum()]
+        drawn[:, ~many] = random.binomial(sizes[~many], stated[~many], (DRAWS, int((~many).sum())))
+        return drawn
     right = random.random((DRAWS, len(confidence)), dtype=np.float32) < confidence.astype(np.float32)
     counts = right if len(firsts) == len(confidence) else np.add.reduceat(right.view(np.int8), firsts, axis=1, dtype=np.int16)
     return counts.astype(float)
+
+
+@lru_cache(maxsize=1)
+def _normal_numbers() -> Floats:
+    """Return standard normal numbers, shape (DRAWS, MAX_GROUPS): all runs are compared with the same draws."""
+    return np.random.default_rng(DRAWS).normal(size=(DRAWS, MAX_GROUPS))
 
 
 class CalibrationLine(NamedTuple):

@@ -58,7 +58,19 @@ class Binning:
         if not len(confidence):
             return np.full(weights.count, np.nan)
         (count, stated, right), counted = self.totals(confidence, correct, weights)
-        gaps = np.where(counted, np.abs(stated - right), 0.0)
+        return self._combined(stated - right, count, counted, items)
+
+    def error_in_same_bins(self, confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+        """Compute the same, but with the bins of the data in each weighting, which is much faster and needs no whole numbers."""
+        (sizes, _, _), counted = (part[..., 0] for part in self.totals(confidence, correct, ItemWeights.equal(len(correct))))
+        cell = np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
+        first = len(confidence) - len(cell)  # the least confident items can be in no bin
+        residual, binned = (confidence - correct)[first:], ItemWeights(weights.group[first:], weights.by_group)
+        gaps, count = (binned.totals_of_cells(column, cell, len(sizes)) for column in (residual, np.ones_like(residual)))
+        return self._combined(gaps, count, counted[:, None], weights.sums(np.ones_like(confidence))[0])
+
+    def _combined(self, gaps: Floats, count: Floats, counted: Floats, items: Floats) -> Floats:
+        gaps = np.where(counted, np.abs(gaps), 0.0)
         if self.squared:
             error = np.sqrt(ratio((gaps * np.nan_to_num(ratio(gaps, count))).sum(axis=0), items))
         else:

@@ -12,6 +12,8 @@ import numpy as np
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, clip, first_of_ties, ratio
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
+STEPS = 300
+
 
 def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute the Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N.
@@ -28,6 +30,18 @@ def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 def ks_sequential(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute ``ks`` item by item, with tied items in the order given, as in the paper's example. Sakai eq. 4."""
     return _largest_sum(confidence, correct, weights, np.arange(len(confidence)))
+
+
+def ks_in_steps(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """Compute ``ks_sequential`` from sums over ``STEPS`` parts of the items, plus what the data lose by that, shape (k,)."""
+    step = np.arange(len(confidence)) * STEPS // max(1, len(confidence))
+    residual, equal = confidence - correct, ItemWeights.equal(len(confidence))
+
+    def largest(of: ItemWeights) -> Floats:
+        walked = np.abs(np.cumsum(of.totals_of_cells(residual, step, STEPS), axis=0)).max(axis=0)
+        return ratio(walked, of.sums(np.ones_like(confidence))[0])
+
+    return largest(weights) + ks_sequential(confidence, correct, equal) - largest(equal)
 
 
 def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:

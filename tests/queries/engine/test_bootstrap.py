@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from queries.engine import bootstrap
-from queries.engine.bootstrap import percentile_interval, question_clusters, resampling_weights
+from queries.engine.bootstrap import (
+    MAX_CLUSTERS,
+    Draws,
+    can_be_pooled,
+    item_replicates,
+    percentile_interval,
+    pooled_items,
+    question_clusters,
+    resampling_weights,
+)
 from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import holm
@@ -330,3 +339,23 @@ def test_rank_intervals_and_letters_of_simulated_runs():
 
 
 # -- every question twice ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", [key for key, metric in CATALOGUE.items() if metric.pairs])
+@pytest.mark.parametrize("decimals", [1, 4])
+def test_many_items_have_the_same_interval(key, decimals):
+    chance = np.random.default_rng(1)
+    confidence = np.round(chance.random(6_048), decimals)
+    correct = (chance.random(6_048) < 0.1 + 0.7 * confidence).astype(float)
+    metric, row = CATALOGUE[key], np.arange(6_048) // 4
+    draws = Draws("questions", question_clusters(1_512), MAX_CLUSTERS)
+    order = np.argsort(confidence, kind="stable")
+    ordered = confidence[order], correct[order]
+    one_by_one = np.concatenate([metric.pairs(*ordered, part) for part in draws.item_weights(row[order])], axis=-1)
+    if can_be_pooled(metric, correct):
+        pooled = pooled_items(confidence, correct, row, draws)
+        values = pooled.replicates(metric) + (metric.kernel_values(confidence, correct) - pooled.values(metric))[..., None]
+    else:
+        values = item_replicates(metric, confidence, correct, row, draws)
+    ends, exact = (np.quantile(metric.select_part(part), [0.025, 0.975]) for part in (values, one_by_one))
+    np.testing.assert_allclose(ends, exact, atol=0.1 * (exact[1] - exact[0]) + 1e-12)

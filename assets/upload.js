@@ -42,7 +42,7 @@
         if (host.dataset.built) return;
         host.dataset.built = "yes";
         const config = JSON.parse(host.dataset.form);
-        const state = { file: null, request: null, trial: null, checked: null, decided: new Map() };
+        const state = { file: null, request: null, trial: null, checked: null, decided: new Map(), columns: [], words: "" };
 
         // -- the form
         const file = make("input", { type: "file", id: "upload-file" });
@@ -134,6 +134,8 @@
             for (const [key, value] of Object.entries(keys())) {
                 if (value) form.append(key, value);
             }
+            for (const [role, column] of state.columns) form.append("column." + role, column);
+            if (state.words) form.append("words", state.words);
             if (trying) form.append("dry_run", "1");
             form.append("rows", String(ROWS));
             const grades = [...state.decided.values()].filter((grade) => grade.correct !== null).map((grade) =>
@@ -203,7 +205,42 @@
             result.replaceChildren(make("section", { class: "section" },
                 make("h2", {}, "What is wrong"),
                 ...error.advice.map((sentence) => make("p", {}, sentence)),
+                columnForm(error),
                 ...(many ? [kinds, make("details", {}, make("summary", {}, "Row by row"), ...rows)] : rows)));
+        }
+
+        // Returns a form for the roles of columns that a table leaves open: its first rows, with a menu over each column.
+        function columnForm(error) {
+            if (!error.tables || !error.tables.length) return "";
+            const [shown] = error.tables;
+            const names = Object.keys(shown.cells);
+            const rows = error.rows.filter((row) => row.file === shown.file);
+            const asked = new Set(rows.flatMap((row) => (row.hint === "column" ? [row.column, ...row.choices.map((choice) => choice.slice(choice.indexOf("=") + 1))] : [])));
+            const menus = new Map(names.map((name) => {
+                const stated = state.columns.find(([, column]) => column === name);
+                const role = stated ? stated[0] : shown.roles[name];
+                const empty = asked.has(name) && !stated ? [make("option", { value: "" }, "choose")] : [];
+                return [name, make("select", { class: asked.has(name) ? "text asked" : "text", "aria-label": `Role of the column ${name}` }, ...empty,
+                    ...Object.entries(config.roles).map(([key, meaning]) => make("option", { value: key, title: meaning, selected: !empty.length && key === role }, key)))];
+            }));
+            const words = rows.filter((row) => row.hint === "words").flatMap((row) => row.choices.map((choice) => choice.replace(/=\?$/, "")));
+            const shares = words.map((word, place) => [word, make("input", { type: "text", class: "text", id: `upload-word-${place}`, inputmode: "decimal", placeholder: "0 to 1" })]);
+            const again = make("button", { type: "button", id: "upload-columns" }, "Check with these columns");
+            again.addEventListener("click", () => {
+                const known = new Map(state.columns.map(([role, column]) => [column, role]));
+                for (const [name, menu] of menus) if (menu.value && (asked.has(name) || menu.value !== shown.roles[name])) known.set(name, menu.value);
+                state.columns = [...known].map(([column, role]) => [role, column]);
+                const said = shares.filter(([, input]) => input.value.trim()).map(([word, input]) => `${word}=${input.value.trim()}`);
+                state.words = [state.words, ...said].filter(Boolean).join(",");
+                send(true, tried);
+            });
+            const cells = shown.cells[names[0]].map((_, nth) => names.map((name) => shown.cells[name][nth]));
+            return make("div", { class: "columns" },
+                make("p", {}, `The first rows of ${shown.file}. Say what each column is; those that are not certain have “choose”.`),
+                table("First rows", names, [names.map((name) => menus.get(name)), ...cells]),
+                !shares.length ? "" : make("div", { class: "fields" }, ...shares.map(([word, input]) => make("div", { class: "field" },
+                    make("label", { for: input.id }, `“${word}” means`), input))),
+                again);
         }
 
         // -- what would be imported
@@ -363,6 +400,8 @@
             state.file = upload;
             state.trial = null;
             state.decided = new Map();
+            state.columns = [];
+            state.words = "";
             model.placeholder = elicitation.placeholder = "as the file says";
             chosen.textContent = `${upload.name} (${upload.size < MIB ? `${number(upload.size)} bytes` : `${number(Math.round(upload.size / MIB))} MiB`})`;
             result.replaceChildren();

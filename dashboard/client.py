@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 from urllib.parse import quote
 
 import httpx
@@ -47,6 +47,12 @@ CLUES = {
 
 
 TEXTS = ("run", "model", "elicitation", "a", "b", "better", "question_id", "guess", "answer", "text", "category", "sample")
+
+
+class PandasFrame(Protocol):
+    """What is used of a frame of pandas, which need not be installed."""
+
+    def to_csv(self, into: io.BytesIO, /, *, index: bool) -> object: ...
 
 
 class ClientError(Exception):
@@ -235,34 +241,41 @@ class Client:
 
     def upload(
         self,
-        answers: str | Path | pl.DataFrame,
-        dataset: str,
-        model: str,
+        answers: str | Path | pl.DataFrame | PandasFrame,
+        dataset: str | None = None,
+        model: str | None = None,
         elicitation: str | None = None,
         dry_run: bool = False,
         tags: Mapping[str, str] | None = None,
         **options: Value,
     ) -> Upload:
-        """Publish answers to a dataset as a run.
+        """Publish answers as runs. A dataset that does not exist is made of the questions in the table.
 
         Raises ``ClientError`` if the upload was refused; ``rows`` lists the bad rows if the file is at fault.
 
         Args:
-            answers: a file in any format that the server reads, or a frame with the columns of a responses file: ``question_id``,
-                ``clue`` if questions have several, ``guess`` and ``confidence``.
+            answers: a file in any format that the server reads, or a frame of polars or pandas with any columns; the server finds
+                out what each is, or refuses and says what to state, such as ``**{"column.confidence": "p_true"}``.
+            dataset, model: needed unless the table says or its questions are new; see docs/importing.md.
             tags: facts about the model, by name, such as ``{"reasoning": "yes", "released": "2024-05-13"}``.
-            options: further keys of ``POST /api/v1/runs``, such as ``confidence_scale="percent"``.
+            options: further keys of ``POST /api/v1/datasets``, such as ``confidence_scale="percent"``.
         """
-        if isinstance(answers, pl.DataFrame):
-            buffer = io.BytesIO()
-            answers.write_parquet(buffer)
-            name, content = "answers.parquet", buffer.getvalue()
-        else:
+        if isinstance(answers, str | Path):
             name, content = Path(answers).name, Path(answers).read_bytes()
-        named = {} if elicitation is None else {"elicitation": elicitation}
+        else:
+            buffer = io.BytesIO()
+            if isinstance(answers, pl.DataFrame):
+                name = "answers.parquet"
+                answers.write_parquet(buffer)
+            else:
+                name = "answers.csv"
+                answers.to_csv(buffer, index=False)
+            content = buffer.getvalue()
+        given = {"dataset": dataset, "model": model, "elicitation": elicitation}
+        named = {key: text for key, text in given.items() if text is not None}
         tagged = {f"tag.{tag}": value for tag, value in (tags or {}).items()}
-        keys = {"dataset": dataset, "model": model, **named, "dry_run": dry_run, "filename": name, **tagged, **options}
-        answer = self._send("POST", "/api/v1/runs", keys, content)
+        keys = {**named, "dry_run": dry_run, "filename": name, **tagged, **options}
+        answer = self._send("POST", "/api/v1/datasets", keys, content)
         report = answer.json()
         runs = [{key: value for key, value in run.items() if not isinstance(value, dict | list)} for run in report["runs"]]
         new = answer.status_code == httpx.codes.CREATED

@@ -27,7 +27,7 @@ from dashboard.uploads.end_with_parent import watch_parent
 from dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import Content, import_paths
-from data.importing.report import Hint, Problem, Refused, Report
+from data.importing.report import FirstRows, Hint, Problem, Refused, Report
 from data.importing.staging import ImportOptions
 from data.scratch_folders import keep
 from data.store import Snapshot, Store, StoreError, open_store
@@ -100,6 +100,7 @@ class BadRow(msgspec.Struct):
         column, value: the bad cell; None if the problem does not concern a column or a cell.
         hint: key of what would fix it (``data.importing.report.Hint``), or None.
         remedy: how to fix it, in terms of this address's keys; None without a hint.
+        choices: what can be stated to answer it: ROLE=COLUMN for the hint ``column``, WORD=? for ``words``.
     """
 
     file: str
@@ -110,6 +111,7 @@ class BadRow(msgspec.Struct):
     reason: str
     hint: Hint | None
     remedy: str | None
+    choices: tuple[str, ...] = ()
 
 
 class BadRows(msgspec.Struct):
@@ -174,12 +176,16 @@ class Accepted(msgspec.Struct, tag="accepted"):
 
 
 class Rejected(msgspec.Struct, tag="rejected"):
-    """The file is bad: its first bad rows and the number of all of them, their kinds, and what many of them have in common."""
+    """The file is bad: its first bad rows and the number of all of them, their kinds, and what many of them have in common.
+
+    ``tables`` are the first rows of tables of which the role of a column is asked.
+    """
 
     rows: list[BadRow]
     total: int
     kinds: list[BadRows]
     advice: list[str]
+    tables: list[FirstRows] = []
 
 
 class Failed(msgspec.Struct, tag="failed"):
@@ -209,7 +215,8 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
     except Refused as refused:
         kinds = [BadRows(kind.count, [_bad_row(problem) for problem in kind.examples]) for kind in refused.kinds]
-        return Rejected([_bad_row(p) for p in refused.problems[: job.rows]], refused.total, kinds, refused.advice)
+        rows = [_bad_row(problem) for problem in refused.problems[: job.rows]]
+        return Rejected(rows, refused.total, kinds, refused.advice, refused.tables)
     except (StoreError, BadRequest) as error:
         return Failed(error_message(error))
 
@@ -218,7 +225,12 @@ def _bad_row(problem: Problem) -> BadRow:
     remedy = REMEDIES[problem.hint] if problem.hint else None
     if problem.hint == "column" and problem.choices:
         remedy = f"add {' or '.join(f'column.{choice}' for choice in problem.choices)}"
-    return BadRow(problem.file, problem.line, problem.row, problem.column, problem.value, problem.reason, problem.hint, remedy)
+    elif problem.hint == "words":
+        remedy = f"add words={','.join(problem.choices)}, with a share from 0 to 1 for each"
+    return BadRow(
+        problem.file, problem.line, problem.row, problem.column, problem.value, problem.reason, problem.hint, remedy,
+        problem.choices,
+    )  # fmt: skip
 
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:

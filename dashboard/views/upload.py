@@ -254,8 +254,9 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         message = f"{outcome.total:,} {'problem' if single else 'problems'}; nothing was {'tried' if job.dry_run else 'imported'}"
         message += f": {outcome.rows[0].reason}" if single and outcome.rows else ""
         return error_response(
-            "bad_rows", message, 422, rows=outcome.rows, total=outcome.total, kinds=outcome.kinds, advice=outcome.advice
-        )
+            "bad_rows", message, 422, rows=outcome.rows, total=outcome.total, kinds=outcome.kinds, advice=outcome.advice,
+            tables=[table._asdict() for table in outcome.tables],
+        )  # fmt: skip
     return json_response(outcome.report, 201 if outcome.new else 200)
 
 
@@ -309,7 +310,7 @@ OFF = (
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
     "classes": "name them under Classes, separated by commas",
-    "column": "rename the column, or let the operator of this server import the file on the command line",
+    "column": "choose it in the table below",
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
@@ -320,7 +321,7 @@ HINTS: dict[Hint, str] = {
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
     "unit": "choose 0 to 1 under Confidence runs from",
-    "words": "write numbers, or let the operator of this server import the file on the command line",
+    "words": "say so in the table below",
     "replace_people": "the operator of this server can replace them on the command line",
 }
 
@@ -335,6 +336,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         "formats": [format_.key for format_ in formats()],
         "most": service().settings.max_upload_mb,
         "hints": HINTS,
+        "roles": ROLES,
     }
     lead = html.Span("Runs and datasets, checked before anything is stored", className="lead")
     token = html.Div(className="api-token", **data(mode=access.page_mode()))

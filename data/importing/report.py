@@ -86,18 +86,32 @@ class Problem:
         return f"{self.place}: {self.reason}"
 
 
+class FirstRows(NamedTuple):
+    """The first rows of a foreign table, by column, and the role that each column was taken for."""
+
+    file: str
+    roles: dict[str, str]
+    cells: dict[str, list[str | None]]
+
+
 class Refused(Exception):
     """The import is refused, and the store is as it was. ``problems`` are in order of file and line.
 
-    ``more`` counts further problems by kind. ``advice`` is sentences about what many problems have in common.
+    ``more`` counts further problems by kind. ``advice`` is sentences about what many problems have in common. ``tables`` are
+    those of which the role of a column is asked.
     """
 
     def __init__(
-        self, problems: Iterable[Problem], more: Mapping[ProblemKey, int] | None = None, advice: Iterable[str] = ()
+        self,
+        problems: Iterable[Problem],
+        more: Mapping[ProblemKey, int] | None = None,
+        advice: Iterable[str] = (),
+        tables: Iterable[FirstRows] = (),
     ) -> None:
         self.problems = list(problems)
         self.more = Counter(more or {})
         self.advice = list(advice)
+        self.tables = list(tables)
         super().__init__("\n".join([*self.advice, *map(str, self.problems[:20])]))
 
     @property
@@ -150,6 +164,7 @@ class Report:
         repaired: what was repaired, and how often.
         skipped: (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
         mappings: of the columns of foreign tables, as they were read.
+        tables: foreign tables of which the role of a column is asked.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -168,6 +183,7 @@ class Report:
     repaired: Counter[str] = field(default_factory=Counter)
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
     mappings: list[ColumnMapping] = field(default_factory=list)
+    tables: list[FirstRows] = field(default_factory=list)
 
     def add(self, problems: Sequence[Problem], total: int) -> None:
         """Add the first problems of one kind, and count the others of the total."""
@@ -189,6 +205,7 @@ class Report:
             self.problems += refused.problems
             self.more += refused.more
             self.advice += refused.advice
+            self.tables += refused.tables
             self.unread = True
 
     def raise_problems(self) -> None:
@@ -198,7 +215,8 @@ class Report:
             for problem in self.problems:
                 cell = (problem.file, problem.line, problem.row, problem.column)
                 first.setdefault((*cell, problem.line is None and problem.row is None and problem.reason), problem)
-            raise Refused(sorted(first.values(), key=lambda p: (p.file, p.line or 0)), self.more, dict.fromkeys(self.advice))
+            problems = sorted(first.values(), key=lambda p: (p.file, p.line or 0))
+            raise Refused(problems, self.more, dict.fromkeys(self.advice), self.tables)
 
 
 def rows_without_answer(states: Mapping[State, int], skipped: Mapping[str, int]) -> list[str]:

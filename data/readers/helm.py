@@ -19,9 +19,8 @@ from data.importing.staging import ImportOptions, Staging
 from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    NO_CONFIDENCE,
+    UNSTATED,
     EvaluationLog,
-    NothingToCalibrate,
     dataset_id,
     letters,
     number,
@@ -41,7 +40,7 @@ FORMAT = Format(
 The dataset is named after the run without its model and method. If HELM measured `max_prob`, `predicted_index` and
 `exact_match`, these count; otherwise they are worked out from the log-probabilities. Separate requests give whole distributions,
 unless HELM's own confidence differs because it divides log-probabilities by the number of tokens. A run whose log-probabilities
-are all 0 has no confidences, and is refused. Requests about perturbed instances are left out.
+are all 0 has no confidences, and is the run `no confidence`. Requests about perturbed instances are left out.
 """,
 )
 STATE, STATS, SPEC = "scenario_state.json", "per_instance_stats.json", "run_spec.json"
@@ -138,8 +137,9 @@ def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, st
     items = _items(name, state["request_states"], stats, staging)
     if not items:
         raise refuse(name, f"there are no requests in {STATE}")
-    if all(_logprob(request) in (0, None) for item in items.values() for request in item.states):
-        raise NothingToCalibrate(name, f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)")
+    unstated = all(_logprob(request) in (0, None) for item in items.values() for request in item.states)
+    if unstated:
+        staging.report.warnings.append(f"{name}: every log-probability is 0, as HELM writes it if a model states none")
     options_of_items = [letters(len(item.references)) if item.choice else [] for item in items.values()]
     log = EvaluationLog(
         name, dataset, title=scenario or dataset, source=f"HELM, scenario {scenario or dataset}",
@@ -147,7 +147,7 @@ def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, st
     )  # fmt: skip
     several_trials = len({trial for _, trial in items}) > 1
     for (instance, trial), item in items.items():
-        _add(log, instance, str(trial) if several_trials else None, item)
+        _add(log, instance, str(trial) if several_trials else None, item, UNSTATED if unstated else ELICITATION)
     log.add_to(staging, options)
 
 
@@ -194,7 +194,7 @@ def _means(row: Mapping[str, Any]) -> dict[str, float]:
     return means
 
 
-def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> None:
+def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item, elicitation: str) -> None:
     place = f"instance {instance}"
     references = item.references
     names = letters(len(references))
@@ -206,18 +206,19 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
     log.add_question(instance, text, " or ".join(right) or None, place)
     answer = _separate(item) if item.separate else _joint(item)
     if answer is None:
-        log.skip(ELICITATION, NO_ANSWER)
-        log.add_answer(instance, ELICITATION, place, failed=True, sample=trial)
+        log.skip(elicitation, NO_ANSWER)
+        log.add_answer(instance, elicitation, place, failed=True, sample=trial)
         return
     asked = {f"{state.get('reference_index')} {state.get('request_mode') or 'original'}" for state in item.states}
     if len(asked) < len(item.states):
         log.problems.append(Problem(log.name, None, None, None, "two requests for this instance are the same", row=place))
     if answer.correct is None:
         log.problems.append(Problem(log.name, None, "references", None, "no reference is tagged as correct", row=place))
+    known = elicitation != UNSTATED and (answer.confidence is not None or answer.options is not None)
     log.add_answer(
-        instance, ELICITATION, place, guess=answer.guess, confidence=answer.confidence, options=answer.options,
-        correct=answer.correct, sample=trial,
-        state="no_confidence" if answer.confidence is None and answer.options is None else None,
+        instance, elicitation, place, guess=answer.guess, confidence=answer.confidence if known else None,
+        options=answer.options if known else None, correct=answer.correct, sample=trial,
+        state=None if known else "no_confidence",
     )  # fmt: skip
 
 

@@ -14,9 +14,8 @@ from data.importing.staging import ImportOptions, Staging
 from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    NO_CONFIDENCE,
+    UNSTATED,
     EvaluationLog,
-    NothingToCalibrate,
     dataset_id,
     read_each,
     shared_classes,
@@ -39,7 +38,7 @@ letter; for any other answer, the mean probability of its tokens. If there are s
 `verbalized (SCORER)`. If a value has several parts, each part is a scorer. If a score was edited, the last edit counts. Samples
 without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
 answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
-other samples, but not here. Answers without a confidence are kept. A
+other samples, but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A
 sample's metadata can name a `category` or `subject`. If a folder has several logs of a task and model, the last finished one
 counts.
 """,
@@ -163,15 +162,15 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
     scores = [score for sample in samples for score in sample.scores.values()]
     stated = any(score.confidence is not None for score in scores)
     tokens = any(score.tokens is not None for score in scores)
-    if not stated and not tokens:
-        raise NothingToCalibrate(log.name, NO_CONFIDENCE if scores else f"{NO_CONFIDENCE}, and no sample is scored")
+    if not scores:
+        raise refuse(log.name, "no sample of this log is scored")
     scorers = _scorers(log, samples, staging)
     several_epochs = len({sample.epoch for sample in samples}) > 1
     for sample in samples:
         log.add_question(sample.question_id, sample.text, sample.answer, sample.place, sample.category)
     for scorer in scorers:
         names_choices = any(score.answer is not None for sample in samples if (score := sample.scores.get(scorer)))
-        for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []):
+        for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []) or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
             for sample in samples:
                 epoch = sample.epoch if several_epochs else None
@@ -216,8 +215,8 @@ def _add_answer(
         state = "abstained"
     elif sample.options and names_choices and score.answer is None and score.correct == 0:
         state = "unparsed"
-    elif (score.confidence if kind == STATED else score.tokens) is None:
-        log.skip(elicitation, NOT_STATED if kind == STATED else NO_TOKENS)
+    elif (score.tokens if kind == TOKEN else score.confidence) is None:
+        log.skip(elicitation, NO_TOKENS if kind == TOKEN else NOT_STATED)
         state = "no_confidence"
     if state is not None:
         correct = score.correct if state == "no_confidence" else None

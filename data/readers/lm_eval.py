@@ -21,6 +21,7 @@ from data.importing.table_files import TableFile
 from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
+    UNSTATED,
     EvaluationLog,
     NothingToCalibrate,
     category_of,
@@ -38,7 +39,7 @@ from data.readers.shared.evaluation_log import (
 
 FORMAT = Format(
     key="lm-eval",
-    reads="lm-evaluation-harness: `samples_<task>_<date>.jsonl` of multiple-choice tasks, or a folder or zip of such files",
+    reads="lm-evaluation-harness: `samples_<task>_<date>.jsonl`, or a folder or zip of such files",
     recognised="`doc_id` and `filtered_resps`; in a folder or zip, the names of the files",
     becomes="A dataset for each task, and a run with whole distributions for each model and filter",
     source="github.com/EleutherAI/lm-evaluation-harness, with logged samples",
@@ -49,14 +50,22 @@ because prompts differ between models; its `category` or `subject` is the questi
 each is a run, named `likelihood (FILTER)`. The model is the one you give, otherwise the `model_name` in the `results_*.json`
 next to the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well.
 If a folder has several files of samples of a task, the latest one counts. A later log must have the same questions and answers
-as the first one of its task; logs that are imported together share their questions. Tasks without options are refused.
+as the first one of its task; logs that are imported together share their questions. Generated answers are the run
+`no confidence`, right as `exact_match` or another metric of the sample says. Tasks of a single likelihood are refused.
 """,
 )
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl(?:\.gz|\.zst)?$")
 KEYS = {"doc_id", "filtered_resps"}
 ELICITATION = "likelihood"
 PLAIN_FILTER = "none"
-GENERATED = "the answers of this task were generated; only tasks with a log-likelihood for each option can be read"
+UNGRADED = "the answers were generated, and no metric of this sample says whether it is right"
+METRICS = (
+    "exact_match",
+    "acc",
+    "em",
+    "pass@1",
+    "f1",
+)  # that say whether a generated answer is right, the first that a sample has
 ONE_LIKELIHOOD = "this task has the likelihood of a single text for each question, and no options to choose among"
 # Keys of the parts of a question in the documents of the harness's tasks, in reading order.
 PARTS = (
@@ -71,7 +80,7 @@ class Sample:
     """The content of one line: a question with its options, and the probabilities of these.
 
     ``probabilities`` are None if the log-likelihoods cannot be read. ``correct`` is in [0, 1]; None if the line does not say.
-    ``filtered`` names the filter.
+    ``filtered`` names the filter. ``guess`` is a generated answer, which has no options.
     """
 
     question_id: str
@@ -83,6 +92,7 @@ class Sample:
     options: list[str]
     probabilities: list[float] | None
     correct: float | None
+    guess: str | None = None
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -167,12 +177,17 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
     renamed = 0
     for sample in samples:
         place = f"line {sample.line}"
-        elicitation = ELICITATION
+        elicitation = ELICITATION if sample.guess is None else UNSTATED
         if len(filters) > 1 or sample.filtered != PLAIN_FILTER:
             elicitation += f" ({sample.filtered})"
         names = _with_numbered_repeats(sample.options)
         renamed += names != sample.options
         log.add_question(sample.question_id, sample.text, sample.answer, place, sample.category)
+        if sample.guess is not None:
+            log.add_answer(
+                sample.question_id, elicitation, place, guess=sample.guess, correct=sample.correct, state="no_confidence"
+            )
+            continue
         if sample.probabilities is None:
             log.skip(elicitation, "a log-likelihood is not a number")
             log.add_answer(sample.question_id, elicitation, place, failed=True)
@@ -192,8 +207,8 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
 
 
 def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
-    """Yield the samples of a file. Bad lines are reported; a file without any likelihood raises ``Refused``."""
-    generated: list[int] = []
+    """Yield the samples of a file, generated ones only if no line has a likelihood. Bad lines are reported."""
+    generated: list[tuple[int, dict[str, Any]]] = []
     read = 0
     for line, row in _rows(file, staging):
         if missing := [key for key in sorted(KEYS) if row.get(key) is None]:
@@ -201,7 +216,7 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
             continue
         logarithms = likelihoods(row["filtered_resps"])
         if logarithms is None:
-            generated.append(line)
+            generated.append((line, row))
             continue
         sample = _sample(line, row, logarithms)
         if isinstance(sample, Problem):
@@ -209,10 +224,15 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
         else:
             read += 1
             yield sample
-    if generated and not read:
-        raise NothingToCalibrate(file.name, GENERATED)
     reason = "no pairs of a log-likelihood and whether it is the greedy choice"
-    staging.report.problems += [Problem(file.name, line, "filtered_resps", None, reason) for line in generated]
+    for line, row in generated:
+        answered = None if read else _generated(line, row)
+        if answered:
+            yield answered
+        else:
+            column, why = ("filtered_resps", reason) if read else ("exact_match", UNGRADED)
+            staging.report.problems.append(Problem(file.name, line, column, None, why))
+    read += len(generated)
     if not read and not staging.report.problems:
         raise refuse(file.name, "there are no samples in this file")
 
@@ -281,6 +301,24 @@ def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sampl
         probabilities=shares(logarithms),
         correct=correct,
     )
+
+
+def _generated(line: int, row: Mapping[str, Any]) -> Sample | None:
+    """Return a sample whose answer was generated; None if no metric says whether it is right."""
+    metrics = row.get("metrics")
+    named = [*METRICS, *(metrics if isinstance(metrics, list) else ())]
+    stated = (number(float(value) if isinstance(value, bool) else value) for value in map(row.get, map(str, named)))
+    correct = next((value for value in stated if value is not None and 0 <= value <= 1), None)
+    answer: object = row["filtered_resps"]
+    while isinstance(answer, list) and answer:
+        answer = answer[0]  # of several samples, the metrics are of the first
+    raw = row.get("doc")
+    doc: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    return None if correct is None else Sample(
+        question_id=str(row["doc_id"]), line=line, filtered=str(row.get("filter") or PLAIN_FILTER),
+        text=_text(doc, _arguments(row.get("arguments")), []), answer=str(row.get("target", "")).strip() or None,
+        category=category_of(doc), options=[], probabilities=None, correct=correct, guess=str(answer),
+    )  # fmt: skip
 
 
 def _arguments(arguments: object) -> list[tuple[str, str]]:

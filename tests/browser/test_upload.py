@@ -295,3 +295,23 @@ def test_tags_are_named_in_the_form(upload_page):
     message_is(page, "Published.")
     tags = {run["model"]: run["tags"] for run in api(page, "runs", dataset="pyramid")["runs"]}
     assert tags["tagged"] == {"reasoning": "yes", "released": "2024-05-13"}
+
+
+def test_columns_of_a_foreign_table_are_asked_for(upload_page):
+    page = upload_page.page
+    lines = ["x1,x2,how sure"] + [f"0.{n}5,{n % 2},{'fairly sure' if n % 3 else 'guessing'}" for n in range(1, 9)]
+    page.get_by_label("Dataset", exact=True).select_option("")
+    page.get_by_label("Model").fill("m")
+    page.evaluate(DROP, ["odd.csv", "\n".join(lines)])
+    page.get_by_role("heading", name="What is wrong").wait_for()
+    assert page.get_by_label("Role of the column x1").input_value() == ""
+    page.get_by_label("Role of the column x1").select_option("attribute")
+    page.get_by_label("Role of the column x2").select_option("correct")
+    for word, share in (("fairly sure", ".7"), ("guessing", "30%")):
+        page.get_by_label(f"“{word}” means").fill(share)
+    page.get_by_role("button", name="Check with these columns").click()
+    page.get_by_role("heading", name="What would be imported").wait_for()
+    page.get_by_role("button", name="Publish").click()
+    page.locator("#upload-published").wait_for()
+    (run,) = (run for run in json.loads(fetched(page, "/api/v1/runs?dataset=odd")[1])["runs"] if run["model"] == "m")
+    assert (run["elicitation"], run["items"]) == ("how sure", 8)

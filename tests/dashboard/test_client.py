@@ -82,6 +82,21 @@ def test_an_upload_can_have_tags(client):
     assert client.leaderboard(["brier"], dataset="pyramid", **{"tag.reasoning": "yes"})["run"].unique().to_list() == [run["run"]]
 
 
+def test_a_frame_of_another_project_makes_its_dataset(client):
+    """Names of columns that say nothing are asked for, with the complete key to state."""
+    frame = pl.DataFrame({"prompt": ["a?", "b?", "c?"], "p_true": [0.9, None, 0.2], "hit": [True, False, False]})
+    upload = client.upload(frame, dataset="letters", model="m")
+    assert upload.runs.select("elicitation", "items").rows() == [("p_true", 2)]
+    assert client.questions(dataset="letters")["text"].unique(maintain_order=True).to_list() == ["a?", "b?", "c?"]
+    unnamed = frame.rename({"p_true": "x1", "hit": "x2"}).fill_null(0.25)
+    with pytest.raises(ClientError) as refusal:
+        client.upload(unnamed, dataset="others", model="m")
+    assert [row["choices"] for row in refusal.value.rows] == [["correct=x2"], ["confidence=x1"]]
+    assert refusal.value.rows[0]["remedy"] == "add column.correct=x2"
+    keys = {"column.correct": "x2", "column.confidence": "x1"}
+    assert client.upload(unnamed, dataset="others", model="m", **keys).new
+
+
 def test_a_token_that_is_not_valid_is_refused(open_server):
     with Client(open_server.address, token="wrong") as client, pytest.raises(ClientError) as refusal:
         client.upload(pl.DataFrame({"question_id": ["art-01"]}), "pyramid", "m")

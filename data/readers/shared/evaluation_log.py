@@ -24,6 +24,7 @@ from data.plurals import counted
 from data.store.answer_states import State
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
+UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -170,9 +171,9 @@ class EvaluationLog:
         staging.report.problems += self.problems
         if self.problems:
             return
-        if all(answer["failed"] or answer["state"] for answer in self._answers):
+        if all(answer["failed"] or answer["state"] not in (None, "no_confidence") for answer in self._answers):
             causes = "".join(f"; {counted(rows, 'time')}: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
-            raise refuse(self.name, f"no answer in this log has a confidence{causes}")
+            raise refuse(self.name, f"there is no answer in this log{causes}")
         model = options.model or self.model
         if any(not answer["model"] for answer in self._answers) and not model:
             raise refuse(self.name, "which model answered? The log does not say", hint="model")

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from data.importing.column_mapping import ColumnMapping
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, Refused, refuse
+from data.importing.report import FirstRows, Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.table.build import Builder, stage, stem_of
@@ -47,6 +47,7 @@ ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles wi
 OWN_CONFIDENCES = {"confidence", "token_logprobs", "options"}
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
+SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
 LIFEEVAL = ({"llm", "qset"}, {"ResponseId", "PGuess", "PConf"})  # columns that only its files have
 _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read once, to be recognised and to be imported
 
@@ -175,7 +176,7 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
             staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
-            raise Refused(_problem(table, unclear) for unclear in guesses.unclear)
+            raise Refused([_problem(table, unclear) for unclear in guesses.unclear], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
         if not guesses.mapping.column("model") and not options.model:
             staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
@@ -191,6 +192,13 @@ def _described(guesses: Guesses) -> list[str]:
         if role != "attribute":
             lines.append(f"{role}: {', '.join(named)}")
     return lines
+
+
+def _first_rows(table: Table, guesses: Guesses) -> FirstRows:
+    roles = {name: role for role, names in guesses.mapping.roles.items() for name in names}
+    shown = list(guesses.mapping.columns)[:MAX_SHOWN_COLUMNS]
+    cells = {name: [cell and cell[:MAX_SHOWN_LENGTH] for cell in table.columns[name][:SHOWN_ROWS]] for name in shown}
+    return FirstRows(table.name, {name: roles.get(name, "attribute") for name in shown}, cells)
 
 
 def _problem(table: Table, unclear: Unclear) -> Problem:

@@ -25,7 +25,7 @@ from data.importing.table_contract import (
 )
 from data.plurals import counted
 from data.readers.responses import attribute_map
-from data.readers.shared.evaluation_log import dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import UNSTATED, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,
@@ -226,6 +226,8 @@ class Builder:
         nothing: list[str | None] = [None] * len(self.table)
         result = [(name, self.shares(name), nothing) for name in self.mapping.roles.get("confidence", ())]
         columns = self.mapping.roles.get("options", ())
+        if not result and not columns:
+            return [(UNSTATED, [None] * len(self.table), nothing)]
         if columns:
             guesses = self.guess_cells()
             original = {answer(text): text for text in guesses if text}

@@ -481,7 +481,10 @@ def _confidences(state: _Guessing) -> None:
         why = f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
-        state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
+        if candidates or scores:
+            state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
+        else:
+            state.result.notes.append("no column holds a confidence; the answers are kept without one")
 
 
 def _groups(state: _Guessing) -> None:

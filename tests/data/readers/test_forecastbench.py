@@ -113,7 +113,7 @@ BAD_SETS = [
     (forecasts(("GDP", "2024-08-01", 1.5)), "must lie in [0, 1]"),
     (forecasts(("GDP", "2024-08-01", "likely")), "must be a number"),
     (forecasts(("GDP", "2020-08-01", 0.5)),
-     "no answer in this log has a confidence; 1 time: the question is not resolved to yes or no"),
+     "there is no answer in this log; 1 time: the question is not resolved to yes or no"),
     (forecasts(("GDP", "2024-08-01", 0.5), model=None), "which model answered? The log does not say"),
     (forecasts((None, "2024-08-01", 0.5)), "a forecast needs an id"),
     (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),

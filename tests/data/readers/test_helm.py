@@ -8,7 +8,6 @@ import time
 import pytest
 
 from data.importing.report import Refused
-from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import helm_instance as instance
@@ -127,9 +126,6 @@ def test_trials_are_samples(store, tmp_path):
     ("states", "reason"),
     [
         ([], "there are no requests in scenario_state.json"),
-        ([joint(A, logprob=0), joint(B, logprob=0)],
-         f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)"),
-        (separate(A, 0, 0), f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)"),
         ([joint(instance("a", right=None))], "no reference is tagged as correct"),
         ([{"instance": {}}], "a request needs one"),
     ],
@@ -138,6 +134,13 @@ def test_runs_that_cannot_be_read(store, tmp_path, states, reason):
     with pytest.raises(Refused) as refused:
         put(store, tmp_path, states)
     assert reason in [problem.reason for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize("states", [[joint(A, logprob=0)], separate(A, 0, 0)])
+def test_likelihoods_of_0_are_no_confidence(store, tmp_path, states):
+    put(store, tmp_path, states)
+    assert rows(store, "select elicitation, items from runs") == [("no confidence", 0)]
+    assert rows(store, "select guess, confidence, correct, state from responses") == [("A", None, 1.0, "no_confidence")]
 
 
 def test_a_damaged_file_is_named(store, tmp_path):

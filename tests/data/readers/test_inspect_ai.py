@@ -5,7 +5,6 @@ import json
 import pytest
 
 from data.importing.report import Refused
-from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import inspect_log as log
@@ -189,7 +188,7 @@ def test_messages_attachments_and_early_scores(store, tmp_path):
     ("samples", "reason"),
     [
         ([], "there are no samples in this log; only logs that keep their samples can be read"),
-        ([sample("x", {"judge": score("C")})], NO_CONFIDENCE),
+        ([sample("x", {})], "no sample of this log is scored"),
         ([sample("x", {"judge": score("fine", confidence=0.5), "length": score(None)})],
          "no scorer of this log says whether the answers are right; judge: its values, such as \"fine\", do not lie between "
          "0 and 1; length: it scored no sample"),
@@ -226,8 +225,7 @@ def test_the_last_finished_log_of_a_folder_counts(store, tmp_path):
         write_eval(tmp_path / "logs" / f"{name}.eval", made)
     write_eval(tmp_path / "logs" / "d.eval", log([sample("x", {"judge": score()})], model="unsure"))
     report = bundles.put(store, tmp_path / "logs")
-    assert rows(store, ANSWERS) == [("verbalized", "x", "Paris", 0.5, 1.0)]
+    assert rows(store, ANSWERS) == [("verbalized", "x", "Paris", 0.5, 1.0), ("no confidence", "x", "Paris", None, 1.0)]
     assert report.warnings == [
         "logs: 2 logs left out: there is a later log, or one that was finished, of the same task and model",
-        f"logs/d.eval was left out: {NO_CONFIDENCE}",
     ]

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from data.importing.report import Refused
-from data.readers.lm_eval import GENERATED, ONE_LIKELIHOOD
+from data.readers.lm_eval import ONE_LIKELIHOOD, UNGRADED
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import lm_eval_sample as sample
@@ -177,8 +177,7 @@ def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ([sample(0, [-1.0], filtered_resps=["Paris"])], GENERATED),
-        ([sample(0, [-1.0], filtered_resps=[["Paris", "France"]])], GENERATED),
+        ([sample(0, [-1.0], filtered_resps=["Paris"], acc=..., acc_norm=...)], UNGRADED),
         ([sample(0, [-1.0], options=("Paris",))], ONE_LIKELIHOOD),
         ([sample(0, [-1.0, -2.0], filtered_resps=...)] * 2, None),
         ([sample(None, [-1.0, -2.0])], "this key is missing"),
@@ -191,7 +190,7 @@ def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
          "question '0' has a different answer at line 1"),
         ([sample(0, [-1.0, -2.0])] * 2, "this run has an answer to this question and clue already"),
         ([sample(0, [float("nan")] * 2)],
-         "no answer in this log has a confidence; 1 time: a log-likelihood is not a number"),
+         "there is no answer in this log; 1 time: a log-likelihood is not a number"),
     ],
 )  # fmt: skip
 def test_samples_that_cannot_be_read(store, tmp_path, lines, reason):
@@ -221,12 +220,11 @@ def test_options_are_in_the_order_of_their_numbers(store, tmp_path):
     assert rows(store, "select answer from questions") == [("option 10",)]
 
 
-def test_generated_tasks_among_others_are_left_out(store, tmp_path):
-    generated = sample(0, [-1.0], filtered_resps=["42"])
-    write_lines(tmp_path / "out" / "a" / FILE.replace("my_Task", "sums"), [generated])
-    with pytest.raises(Refused, match=GENERATED):
-        bundles.put(store, tmp_path / "out")
+def test_generated_answers_have_no_confidence(store, tmp_path):
+    generated = [sample(n, [-1.0], filtered_resps=[["42", "43"]], acc=..., exact_match=n) for n in (0, 1)]
+    write_lines(tmp_path / "out" / "a" / FILE.replace("my_Task", "sums"), generated)
     write_lines(tmp_path / "out" / "a" / FILE, [sample(0, [-1.0, -2.0])])
-    report = bundles.put(store, tmp_path / "out")
-    assert report.warnings == [f"out/a/{FILE.replace('my_Task', 'sums')} was left out: {GENERATED}"]
-    assert rows(store, "select dataset from runs") == [("my-task",)]
+    bundles.put(store, tmp_path / "out")
+    assert rows(store, "select elicitation from runs order by dataset") == [("likelihood",), ("no confidence",)]
+    sums = "select question_id, guess, correct, state from responses where guess = '42' order by 1"
+    assert rows(store, sums) == [("0", "42", 0.0, "no_confidence"), ("1", "42", 1.0, "no_confidence")]

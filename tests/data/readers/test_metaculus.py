@@ -198,7 +198,7 @@ def test_questions_that_never_closed_have_no_series(store, tmp_path):
         ([{}], [{"Start Time": ""}], "a value is required here"),
         ([{}, {"Resolution": "annulled"}], [{}], "question 1 has a different resolution in line 2"),
         ([{}], [{"Probability Yes": "25"}], "must lie in [0, 1]"),
-        ([{}], [], "no answer in this log has a confidence"),
+        ([{}], [], "there is no answer in this log"),
         ([{"Resolution": ""}], [{}], "no question of this export was resolved to yes, no or an option"),
         ([{"Question Type": "multiple_choice", "MC Options (Current)": "['yes', 'no']"}],
          [{"Probability Yes Per Category": "[0.5]"}],

@@ -370,3 +370,16 @@ def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
         return
     put(store, tmp_path / "in.xlsx")
     assert [model for (model,) in store.snapshot().rows("select model from runs order by 1")] == models
+
+
+def test_answers_without_any_confidence_are_kept(store, tmp_path):
+    """They are a run of accuracy, unless a column could be a confidence: then it is asked whether it is one."""
+    rows = [{key: cell for key, cell in row.items() if key != "confidence"} for row in with_ids(*ROWS)]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[2:] for row in answers(store, report)] == [(None, right, "no_confidence") for right in (1, 0, 0)]
+    assert store.snapshot().rows("select elicitation, items from runs") == [("no confidence", 0)]
+    assert any("no column holds a confidence" in warning for warning in report.warnings)
+    scored = [row | {"entropy": f"{n}.5"} for n, row in enumerate(rows)]
+    with pytest.raises(Refused, match="a measure of uncertainty"):
+        put(store, write(tmp_path / "scored.csv", scored), model="m")
+    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "entropy"),))

@@ -16,7 +16,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test test-slow test-long walk test-cluster soak test-libraries calibrate-ourselves bench bench-quick bench-load bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test test-slow test-hostile test-long walk test-cluster soak test-libraries calibrate-ourselves bench bench-quick bench-load bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -45,8 +45,11 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@without=; scripts/get-chromium $(PY) || without=--ignore=tests/browser; \
 	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without $(PYTEST_ARGS)
 
-test-slow: $(DEV) ## simulate what intervals and tests promise, and try every hostile file (a minute)
-	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics tests/data/readers
+test-slow: $(DEV) ## simulate what intervals and tests promise (minutes)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics
+
+test-hostile: $(DEV) ## try every hostile file; make test tries one in six, and the first of each kind (minutes)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/data/readers
 
 test-long: $(DEV) ## try thirty times as many random examples in the tests of data, queries and dashboard (an hour)
 	HYPOTHESIS_PROFILE=long $(PY) -m pytest $(PYTEST_ARGS) tests/data tests/queries tests/dashboard

@@ -46,7 +46,7 @@ def test_a_page_that_is_redrawn_withdraws_the_offer(page, served):
     withdraw(open_store(served.store), board(page)[0]["run"], None)
     page.evaluate("""() => document.dispatchEvent(new Event("visibilitychange"))""")
     page.locator(".new-data").wait_for()
-    page.get_by_role("link", name="Datasets", exact=True).click()
+    page.get_by_role("link", name="Data", exact=True).click()
     page.locator(".new-data").wait_for(state="detached")
 
 

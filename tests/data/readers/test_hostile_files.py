@@ -102,7 +102,7 @@ SAMPLE = 6  # by default, the first case of each group and one in this many case
 
 
 def marks(index, case):
-    """Return the marks that say when a file is tried: by default (none), by `make test-slow` or by `make soak`."""
+    """Return the marks that say when a file is tried: by default (none), by `make test-hostile` or by `make soak`."""
     if case.split(":")[0] in LATER:
         return [pytest.mark.soak]
     return [pytest.mark.slow] if index % SAMPLE and case not in FIRST.values() else []

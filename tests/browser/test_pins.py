@@ -37,7 +37,7 @@ def test_a_run_comes_forward_and_is_pinned(page):
         assert len(greys) == 1 and lines[runs[2]][1] == before[runs[2]][1] not in greys
 
     eventually(page, pinned)
-    page.locator(".top nav a", has_text="Reliability").click()
+    page.locator(".top nav a", has_text="Calibration").click()
     eventually(page, lambda: _is_at(page, "/reliability", ("pin", runs[2])))
     page.go_back()
     eventually(page, pinned)

@@ -37,9 +37,9 @@ def ks_in_steps(confidence: Floats, correct: Floats, weights: ItemWeights) -> Fl
     step = np.arange(len(confidence)) * STEPS // max(1, len(confidence))
     residual, equal = confidence - correct, ItemWeights.equal(len(confidence))
 
-    def largest(of: ItemWeights) -> Floats:
-        walked = np.abs(np.cumsum(of.totals_of_cells(residual, step, STEPS), axis=0)).max(axis=0)
-        return ratio(walked, of.sums(np.ones_like(confidence))[0])
+    def largest(drawn: ItemWeights) -> Floats:
+        walked = np.abs(np.cumsum(drawn.totals_of_cells(residual, step, STEPS), axis=0)).max(axis=0)
+        return ratio(walked, drawn.sums(np.ones_like(confidence))[0])
 
     return largest(weights) + ks_sequential(confidence, correct, equal) - largest(equal)
 

@@ -63,13 +63,16 @@ def dataset_of_run(snapshot: Snapshot, run: str) -> str | None:
 def distinct_names(runs: Mapping[str, RunParts], *, elicitation: bool = True) -> dict[str, str]:
     """Return a name of each run: its model, what its label says, and whatever else is needed to tell it from the others.
 
-    A label or an elicitation that all share is left out; every elicitation is if ``elicitation`` is false. Where that is not
-    enough, facts follow that differ, else the time of the import, and at last the id.
+    A label or an elicitation that all share is left out. Where that is not enough, facts follow that differ, else the time of the
+    import, and at last the id. If ``elicitation`` is false, it stands next to the name, in a column of its own, so names of runs
+    with different elicitations can be the same.
 
     >>> part = RunParts("gpt", "verbalized", "", {"prompt": "terse"}, "2026-01-01 10:00")
     >>> other = msgspec.structs.replace(part, facts={"prompt": "long"})
     >>> distinct_names({"a1": part, "b2": other, "c3": msgspec.structs.replace(part, model="bert")})
     {'a1': 'gpt · terse', 'b2': 'gpt · long', 'c3': 'bert'}
+    >>> distinct_names({"a1": part, "b2": msgspec.structs.replace(part, elicitation="token")}, elicitation=False)
+    {'a1': 'gpt', 'b2': 'gpt'}
     """
     parts = {run: [part.model] for run, part in runs.items()}
     for stated in (LABEL, "elicitation")[: 1 + elicitation]:
@@ -83,7 +86,7 @@ def distinct_names(runs: Mapping[str, RunParts], *, elicitation: bool = True) ->
         {run: run for run in runs},
     ]
     for values in telling:
-        for group in _alike(parts):
+        for group in _alike(runs, parts):
             if len({values[run] for run in group}) > 1:
                 for run in group:
                     parts[run].append(values[run])
@@ -96,7 +99,8 @@ def _written(fact: str, value: str | None) -> str:
     return f"{fact} {value}" if FACT.fullmatch(value) else value
 
 
-def _alike(parts: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return the groups of runs whose names are still the same."""
-    counts = Counter(map(tuple, parts.values()))
-    return [[run for run, words in parts.items() if tuple(words) == name] for name, count in counts.items() if count > 1]
+def _alike(runs: Mapping[str, RunParts], parts: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return the groups of runs whose names and elicitations are still the same."""
+    stated = {run: (runs[run].elicitation, *words) for run, words in parts.items()}
+    counts = Counter(stated.values())
+    return [[run for run, name in stated.items() if name == shared] for shared, count in counts.items() if count > 1]

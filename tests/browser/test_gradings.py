@@ -48,7 +48,7 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     page, token = review
     assert accuracy(page) == "0.333" and accuracy(page, "&grading=second-reader") == "1.000"
     page.goto("/runs?dataset=toy")
-    page.get_by_role("link", name="Gradings").click()
+    page.locator("main").get_by_role("link", name="Gradings").click()
     rows = page.locator("tr[data-graded]")
     rows.first.wait_for()
     assert [text.split("\n")[0] for text in rows.locator("th").all_inner_texts()] == ["Rome", "the Nile river"]

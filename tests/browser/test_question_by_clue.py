@@ -388,15 +388,17 @@ def test_the_box_moves_buzzpoints_without_own_thresholds(page):
         eventually(page, check)
         return [run["run"] for run in question["runs"]]
 
-    opened(page, "/questions/pyramid/lit-08?threshold=0.3")
+    pins = [("pin", run["run"]) for run in api(page, "questions/pyramid/lit-08")["runs"]]  # only runs in colour have a mark
+    pinned = "/questions/pyramid/lit-08?" + "&".join(f"pin={run}" for _, run in pins)
+    opened(page, f"{pinned}&threshold=0.3")
     runs = buzzing(0.3, {})
-    opened(page, f"/questions/pyramid/lit-08?threshold=0.3&threshold={runs[0]}:0.9")
+    opened(page, f"{pinned}&threshold=0.3&threshold={runs[0]}:0.9")
     box = page.locator(".question-thresholds input")
     for text in ("0.6", ".45"):
         box.fill(text)
         box.press("Enter")
         buzzing(float(text), {runs[0]: 0.9})
-        assert pairs(page) == [("threshold", f"{float(text):g}"), ("threshold", f"{runs[0]}:0.9")]
+        assert pairs(page) == sorted([*pins, ("threshold", f"{float(text):g}"), ("threshold", f"{runs[0]}:0.9")])
     box.fill("beauty")
     box.press("Enter")
     let_scripts_run(page, 300)
@@ -404,7 +406,7 @@ def test_the_box_moves_buzzpoints_without_own_thresholds(page):
     box.fill("")
     box.press("Enter")
     page.get_by_text("above its best threshold").wait_for()
-    assert pairs(page) == [("threshold", f"{runs[0]}:0.9")]
+    assert pairs(page) == sorted([*pins, ("threshold", f"{runs[0]}:0.9")])
 
 
 def test_hostile_text_is_text_on_every_page(visit, awkward):
@@ -446,7 +448,8 @@ def test_more_runs_than_colours_are_grey_until_they_are_chosen(visit, awkward):
         assert len(lines) == RUNS
         colours = [trace["colour"] for trace in lines]
         greys = [colour for colour in colours if colours.count(colour) > 1]
-        assert len(greys) == RUNS - 8 and len(set(colours)) == 1 + 8
+        # Three are in colour: the best, the worst, and the one that is surest and wrong; some can be the same run.
+        assert RUNS - 3 <= len(greys) < RUNS and len(set(colours)) == 1 + RUNS - len(greys)
     choose(first, "run", "model 03 · verbalized")
     choose(first, "run", "model 07 · verbalized")
 

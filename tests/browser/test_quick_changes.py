@@ -15,19 +15,19 @@ def test_the_last_of_many_quick_changes_wins(visit):
     for address in ("/?dataset=pyramid", "/difficulty?dataset=pyramid", "/compare?dataset=pyramid"):
         page.goto(address)
         shown(page)
-        chips = page.locator(".filter-model label")
+        chips = page.locator(".filter-category label")
         for place in (0, 1, 2, 1, 3, 0):
             chips.nth(place).click(no_wait_after=True)
         handle = page.locator(".filter-difficulty [role=slider]").last
         handle.focus()
         for _ in range(12):
             handle.press("ArrowLeft", no_wait_after=True)
-        chips.nth(0).click(no_wait_after=True)
+        chips.nth(4).click(no_wait_after=True)
         let_scripts_run(page, 100)
 
         def settled():
             query = dict(pairs(page))
-            assert "difficulty" in query and len([key for key, _ in pairs(page) if key == "model"]) == 3
+            assert "difficulty" in query and len([key for key, _ in pairs(page) if key == "category"]) == 3
 
         eventually(page, settled)
         other.goto(page.url)
@@ -76,8 +76,8 @@ def test_a_figure_changed_in_place_equals_a_new_one(visit, address):
     shown(page)
     page.evaluate(MOVED)
     before = page.evaluate(MARKS)
-    page.locator(".filter-model label").nth(1).click()
-    page.wait_for_url(re.compile("model"))
+    page.locator(".filter-category label").nth(1).click()
+    page.wait_for_url(re.compile("category"))
     other.goto(page.url)
     shown(page), shown(other)
     assert page.evaluate("moved") > 0

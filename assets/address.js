@@ -64,9 +64,10 @@
         window.clearInterval(probes);
         busy(false);
     }
-    // redraw.js calls this when the answer is there.
-    clueline.answered = function () {
+    // redraw.js calls this when the answer is there; it says whether that is a whole page, with new controls.
+    clueline.answered = function (page) {
         rest();
+        if (page) touched = false;
         unreachable(false);
         drawn = window.location.pathname + window.location.search;
     };
@@ -187,6 +188,12 @@
         clueline.setKeys(changes, true);
     }
 
+    // Controls that are new on a page call the callback, too. They show what is requested, so nothing changes until somebody acts.
+    let touched = false;
+    for (const event of ["pointerdown", "keydown", "input", "click"]) {
+        document.addEventListener(event, () => { touched = true; }, { capture: true, passive: true });
+    }
+
     // A callback of every control. Typed text takes effect after a pause in typing, everything else at once.
     let typing = 0;
     callbacks.write = function (values, ids, requested) {
@@ -195,6 +202,7 @@
         const box = document.activeElement;
         const typed = (window.dash_clientside.callback_context.triggered || []).some(({ prop_id }) =>
             box && box.matches("input[type=text], input[type=search]") && prop_id === box.id + ".value");
+        if (!touched) { read(controls); return noUpdate(); }
         if (!typed) return written(controls, requested) || noUpdate();
         typing = window.setTimeout(() => { if (written(controls, requested)) ask(false); }, TYPING);
         return noUpdate();

@@ -47,7 +47,7 @@
         const before = shown;
         shown = drawing;
         const { page } = drawing;
-        clueline.answered();
+        clueline.answered(Boolean(page));
         if (drawing.again !== null) clueline.askAgain(drawing.again);
         if (!page && before && before.outline === drawing.outline) {
             change(drawing, before);

@@ -39,7 +39,8 @@ def test_the_last_of_many_quick_changes_wins(visit):
 
 # Everything drawn in each figure: kind, class, shape, place, text. Shapes are in the order in which they are drawn.
 # Texts are sorted, since Plotly appends them again when their axis moves.
-MARKS = r"""() => Object.fromEntries([...document.querySelectorAll("#content .js-plotly-plot")].map((plot) => [
+MARKS = r"""() => Object.fromEntries([...document.querySelectorAll("#content .js-plotly-plot")]
+    .filter((plot) => !plot.closest("details:not([open])")).map((plot) => [
     plot.layout.meta.figure,
     [[".main-svg path, .main-svg rect.bg", false], [".main-svg text", true]].flatMap(([selector, sorted]) => {
         const marks = [...plot.querySelectorAll(selector)].map((one) => [

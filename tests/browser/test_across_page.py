@@ -3,7 +3,7 @@
 from tests.helpers.page_actions import api, choose, eventually, heading, pairs, path, traces, written
 
 TABLE = """() => [...document.querySelectorAll("table.across tbody tr")].map((row) => [
-    row.querySelector("th .name").innerText, row.querySelector("th .row-note")?.innerText ?? "",
+    row.querySelector("th .name").innerText.split(" · ")[0], row.querySelector("th .row-note")?.innerText ?? "",
     [...row.querySelectorAll("td a")].map((link) => [link.innerText, link.getAttribute("href")])])"""
 
 

@@ -19,7 +19,8 @@ WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 BUNDLED = ("pyramid", "lifeeval", "tone")
 # Everything that a visitor sees below the header, the data of its figures, and what they made of it.
 SHOWN = r"""() => {
-    const plots = [...document.querySelectorAll("#content .js-plotly-plot")].filter((plot) => !plot.closest("details:not([open])"));
+    const unfolded = (plot) => !plot.closest("details:not([open])");
+    const plots = [...document.querySelectorAll("#content .js-plotly-plot")].filter(unfolded);
     const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
         .filter(([key]) => /^[xy]axis\d*$/.test(key))
         .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));

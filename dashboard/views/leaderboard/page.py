@@ -90,7 +90,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
     primary, few, many = _primary(request), lead_columns(request.facets), default_columns(request.facets)
     is_short = tuple(metric.key for metric in chosen) == few
-    across = tuple(CATALOGUE[key] for key in many) if is_short else chosen
+    across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     finding = FINDINGS.ask(request).finding
     told = [CATALOGUE[finding.metric]] if finding and finding.metric else []
     needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, *told))

@@ -24,7 +24,7 @@ from tests.helpers.serving import environment
 
 HOST = "http://localhost"
 MEASURE_NOTHING = {"cite", "datasets", "docs", "metrics", "nowhere", "runs", "upload", "write"}
-OF_SEVERAL_DATASETS = {"across"}  # no link pins their versions
+OF_SEVERAL_DATASETS = {"model", "models", "across"}  # no link pins their versions
 VIEWS = {
     "leaderboard": "/?dataset=pyramid&metrics=calscore,ece,accuracy&category=Arts&sort=-ece&theme=dark",
     "reliability": "/reliability?dataset=tone&binning=mass15",

@@ -143,4 +143,4 @@ def test_pages_that_rank_name_judges_that_err(reviewed):
     (run,) = get(app.test_client(), "/api/v1/leaderboard?dataset=toy")["reviewed"]
     assert run["judge_error"] == pytest.approx(0.1) and run["means"]["accuracy"]["judged"] == 0.5
     shown = markup(app, "/", "?dataset=toy")
-    assert "gamma · verbalized is graded by a judge that errs about 10 %: accuracy 0." in shown and "instead of 0.500" in shown
+    assert "gamma is graded by a judge that errs about 10 %: accuracy 0." in shown and "instead of 0.500" in shown

@@ -1,5 +1,6 @@
 // The address is the only state of a page, and only this script reads and writes it. A settled change of a control and a link to
-// another page add an entry to the history; quick changes after one another share one. The request for what the server should draw goes into the store "request".
+// another page add an entry to the history; quick changes after one another share one. The request for what the server should draw
+// goes into the store "request".
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -85,14 +86,10 @@
         const before = document.getElementById("unreachable");
         if (before) before.remove();
         if (!now) return;
-        const strip = document.createElement("div");
-        const retry = document.createElement("button");
-        Object.assign(strip, { id: "unreachable", textContent: "Server not reached. The page shows what it showed before. " });
-        strip.setAttribute("role", "alert");
-        Object.assign(retry, { type: "button", className: "quiet", textContent: "Retry" });
+        const retry = clueline.element("button", { type: "button", class: "quiet" }, "Retry");
         retry.addEventListener("click", () => { window.history.replaceState(window.history.state, "", wanted); arrive(); });
-        strip.append(retry);
-        document.body.prepend(strip);
+        const words = "Server not reached. The page shows what it showed before. ";
+        document.body.prepend(clueline.element("div", { id: "unreachable", role: "alert" }, words, retry));
     }
 
     // Asks again for a page that the server was too busy to draw, unless the visitor has gone elsewhere.

@@ -18,7 +18,6 @@ from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection
 
 LEVEL = 0.95
-STATED = (CATALOGUE["mean_confidence"], CATALOGUE["accuracy"])
 GAP = {"votes": CATALOGUE["ent_ce"], FORECAST: CATALOGUE["ece"]}  # by kind of dataset
 About = Literal["early_mistake", "gap", "spread"]
 
@@ -69,8 +68,17 @@ def _finding(snapshot: Snapshot, selection: Selection) -> Finding | None:
             return Finding("early_mistake", mistake.run, mistake=mistake)
     kinds = snapshot.rows("select kind from datasets where dataset = $d", {"d": selection.dataset})
     kind = kinds[0][0] if kinds else ""
-    metric = GAP.get(kind, CATALOGUE["overconfidence"])
-    board = leaderboard(snapshot, selection, [metric, *STATED], True)
+    return finding_on(leaderboard(snapshot, selection, [told_metric(kind)], True), kind)
+
+
+def told_metric(kind: str) -> Metric:
+    """Return the metric that the finding of a kind of dataset is about, where nobody made an early mistake."""
+    return GAP.get(kind, CATALOGUE["overconfidence"])
+
+
+def finding_on(board: Leaderboard, kind: str) -> Finding | None:
+    """Return the finding on a leaderboard with the metric of ``told_metric`` and intervals; None where there is none."""
+    metric = told_metric(kind)
     return _spread(board, metric) if kind == FORECAST else _gap(board, metric)
 
 

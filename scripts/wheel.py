@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 NAME = "clueline"
 PACKAGES = ("dashboard", "queries", "data")
 BESIDE = ("assets", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "pyproject.toml")
-NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "make_*.py", "*_source")
+NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc")
 IMPORT = re.compile(rf"^(\s*)from ({'|'.join(PACKAGES)})(?=[. ])(?=\S* import )", re.MULTILINE)
 WHOLE_PACKAGE = re.compile(rf"^(\s*)import ({'|'.join(PACKAGES)})$", re.MULTILINE)
 MODULE = re.compile(rf'"((?:{"|".join(PACKAGES)})(?:\.[A-Za-z_]\w*)+(?::\w+)?)"')

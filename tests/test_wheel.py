@@ -77,6 +77,8 @@ def answers(address):
 def test_it_imports_serves_and_answers(command, tmp_path):
     (tmp_path / "answers.csv").write_text(TABLE)
     assert "2 items of 2 questions imported" in command("-m", "clueline", "import", str(tmp_path / "answers.csv"))
+    entries = "from clueline.queries.drafts import read_entries; print(len(read_entries()))"  # what the guessers of /write search
+    assert int(command("-c", entries)) > 100
     assert '"primary":"net_score"' in command("-m", "clueline", "view", "leaderboard?dataset=answers")
     server, address = command("-m", "clueline", "serve", start=True)
     try:

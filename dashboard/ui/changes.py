@@ -47,6 +47,6 @@ def change_message() -> list[Component]:
     """Return the field for a token, if the server asks for one, and the place of messages about changes."""
     mode = service().access.page_mode()
     return [
-        html.Div(className="api-token", **data(mode=mode)),
+        *([] if mode == "off" else [html.Div(className="api-token", **data(mode=mode))]),
         html.P(className="status-message", role="status", id="change-message"),
     ]

@@ -35,6 +35,7 @@ from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sor
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.engine.primary_metric import primary_metric
+from queries.findings import finding_on, told_metric
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
@@ -91,13 +92,14 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     primary, few, many = _primary(request), lead_columns(request.facets), default_columns(request.facets)
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
-    finding = FINDINGS.ask(request).finding
-    told = [CATALOGUE[finding.metric]] if finding and finding.metric else []
-    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, *told))
+    told = told_metric(request.facets.kind)
+    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, told))
     metrics = tuple(dict.fromkeys((*chosen, *across, *needed)))
     board = service().ask(leaderboard, request.selection, metrics, True, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
+    # Without people, the finding is read from this board, so that nothing is computed twice.
+    finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
     shown = [metric for metric in chosen if _defined(metric, board)]
     ranked = [metric for metric in across if metric.direction != "none" and _defined(metric, board)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)

@@ -106,7 +106,9 @@ def test_the_page_says_what_confidence_0_scores(fresh, tmp_path):
     rows = fresh.client.get(f"/api/v1/leaderboard?dataset=pyramid&metrics={keys}&t=0.75&human=team_share").get_json()["rows"]
     (cells,) = (row["metrics"] for row in rows if row["run"] == run)
     assert [cells[key]["value"] for key in keys.split(",")] == [pytest.approx(value) for value in (0.5, 0.5, 0.5, 0)]
-    assert "always states confidence 0 scores 0.5 in CalScore and 0 in" in page(fresh.app, "dataset=pyramid")
+    assert "always states confidence 0 scores 0.5 in CalScore and 0 in" in page(
+        fresh.app, "dataset=pyramid&metrics=calscore,net_score"
+    )
     assert "always states confidence 0 scores 0 in" in page(fresh.app, "dataset=lifeeval")
 
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from dashboard.registry.keys import DEFAULT_METRICS
 from dashboard.registry.pages import PAGES, read_page
 from dashboard.service import service
 from queries.leaderboard import leaderboard
@@ -231,10 +232,10 @@ def test_published_rows_change_nothing_in_computed_ones(app, sort):
 
 
 def test_published_rows_fill_columns_of_their_metric(app):
-    _, printed = bodies(app, ("published", "lifeeval-table-2"))
+    _, printed = bodies(app, ("published", "lifeeval-table-2"), ("metrics", ",".join(DEFAULT_METRICS)))
     row = printed.children[1]
     assert [cell.children for cell in row.children[1:3]] == ["verbalized · reasoning", "808"]
-    assert [cell.children for cell in row.children[3:] if cell.children] == ["0.545", "0.040"]
+    assert [cell.children for cell in row.children[3:] if cell.children] == ["0.545", "0.040", "0.531", "0.180", "0.901"]
     _, printed = bodies(app, ("published", "baan-table-2"))
     assert all(not cell.children for row in printed.children[1:] for cell in row.children[3:])
 

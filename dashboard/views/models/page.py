@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.http.paths import model_path, run_path
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across
-from dashboard.registry.keys import AcrossMetric
+from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
 from dashboard.service import service
@@ -24,7 +24,6 @@ from dashboard.ui.section import controls, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, noted
 from dashboard.views.across.page import DIAGRAMS
 from dashboard.views.across.sections import diagrams_section
-from dashboard.views.models.addresses import DEFAULT_METRIC
 from data.plurals import counted
 from data.store.models import FACTS
 from queries.metrics import CATALOGUE, METRICS
@@ -108,7 +107,7 @@ def _writing(*buttons: html.Button) -> list[html.Button]:
 class ModelPage(PageParameters, frozen=True):
     """Metric of the page."""
 
-    metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
+    metric: AcrossMetric = CATALOGUE[ACROSS_METRIC]
 
 
 def _answer(request: PageRequest[ModelPage]) -> ModelAcross:
@@ -120,7 +119,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
     about = result.about
-    metrics = {"" if choice.key == DEFAULT_METRIC else choice.key: choice.name for choice in METRICS}
+    metrics = {"" if choice.key == ACROSS_METRIC else choice.key: choice.name for choice in METRICS}
     top: list[Component | None] = [
         heading(
             about.model,
@@ -133,14 +132,14 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     if not result.runs:
         return [*top, panel("No runs", "All runs of this model were withdrawn.")]
     selection, names = request.selection, _names(result.runs)
-    shown = across_datasets(CATALOGUE[DEFAULT_METRIC], about.datasets, "models", selection.conventions, selection.failed)
+    shown = across_datasets(CATALOGUE[ACROSS_METRIC], about.datasets, "models", selection.conventions, selection.failed)
     shown.rows = [row for row in shown.rows if row.model == about.model]
     runs = {cell.run for row in shown.rows for cell in row.cells.values()}
     diagrams = across_diagrams(about.datasets, "models", selection.conventions, selection.failed)
     diagrams.diagrams = [diagram for diagram in diagrams.diagrams if diagram.run in runs]
     return [
         *top,
-        controls(menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key)),
+        controls(menu("metric", "Metric", metrics, "" if metric.key == ACROSS_METRIC else metric.key)),
         section(
             "Runs",
             "Values and ranks are those of each dataset's leaderboard. Best relative rank first.",

@@ -132,7 +132,9 @@ def _answers(
 
 PAGE = register(
     Page(
-        name="wrong", path=PATH, title="Confidently wrong", place="Questions", order=2, draw=draw, parameters=WrongPage,
+        name="wrong", path=PATH, title="Confidently wrong", place="Questions", order=2, draw=draw,
+        offered=lambda facets: not facets.forecasts,  # there, a low probability can be wrong, too
+        parameters=WrongPage,
         table=lambda request: Cited(
             WRONG, WrongKeys(request.parameters.least), ("model", "elicitation", "answers", "sure", "wrong", "share")
         ),

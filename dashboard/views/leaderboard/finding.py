@@ -70,9 +70,10 @@ def finding_section(
             f"{worded.name} of each run, with 95 % intervals",
             metrics_table(board, [worded], worded.name, names, colours),
         )
-    run = finding.run
     upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': request.selection.dataset})}")
-    see = page_link("See its surest wrong answers", href=request.link("/wrong", run=run), class_name="quiet")
+    surest = ("See its surest wrong answers", request.link("/wrong", run=finding.run))
+    title_of_link, target = ("See its reliability", request.link("/reliability")) if request.facets.forecasts else surest
+    see = page_link(title_of_link, href=target, class_name="quiet")
     return _story(title, [note(about), html.P([see, " or ", upload, "."], className="next")], picture)
 
 

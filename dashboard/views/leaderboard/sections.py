@@ -38,8 +38,8 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     best = [row for row in ranked if row.metrics[primary.key].may_be_best]
     compared = [(row, cell) for row in ranked if (cell := row.metrics[primary.key].margin) is not None]
     parts: list[str | Component] = [
-        "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to differ "
-        f"(p ≥ 0.05, adjusted for all pairs of runs and, except by {primary.name}, the primary metric here, for all "
+        "Each value has its 95 % interval below; the sorted column has ranks and letters. Runs that share a letter are "
+        f"not shown to differ (p ≥ 0.05, adjusted for all pairs of runs and, except by {primary.name}, the primary metric here, for all "
         f"{counted(board.other_metrics, 'other metric')}). "
     ]
     if best:

@@ -51,11 +51,18 @@ BODIES = {
         "grades": [{"question_id": "lit-01", "guess": "Poe", "correct": 0.5, "clue": 1, "note": "no"}],
     },
     "POST /api/v1/runs/<run_id>/review": {"size": 5, "seed": 7},
+    "POST /api/v1/runs/<run_id>/delete": {"name": "BM25"},
+    "POST /api/v1/runs/<run_id>/tags": {"label": "x"},
+    "POST /api/v1/models/merge": {"models": ["BM25"], "into": "BM25"},
+    "POST /api/v1/models/split": {"name": "BM25"},
+    "POST /api/v1/models/rename": {"model": "BM25", "name": "BM25"},
+    "POST /api/v1/models/describe": {"model": "BM25", "organisation": "lab", "released": "2024-05", "sizes": "7B", "notes": "no"},
     "POST /api/v1/write/guesses": {"text": "He wrote. He died.", "answer": "Poe", "elicitation": "margin"},
     "POST /api/v1/write/bundle": {
         "dataset": "desk", "title": "Desk",
         "questions": [{"text": "He wrote.", "answer": "Poe", "category": "Arts", "subcategory": "Books"}],
     },
+    "POST /api/v1/samples": {"stored": True},  # the last one, because a change of it can remove what the others need
 }  # fmt: skip
 WITHOUT_BODY = {
     "POST /logout", "DELETE /api/v1/runs/<run_id>", "POST /api/v1/runs/<run_id>/restore",

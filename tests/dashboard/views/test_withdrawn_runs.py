@@ -34,7 +34,7 @@ def drawn(app, name, query):
 
 def test_it_is_shown_only_where_it_is_named(gone):
     app, run, notice = gone
-    names = [name for name, view in PAGES.items() if view.place is not None]
+    names = [name for name, view in PAGES.items() if view.order is not None]
     assert len(names) >= 8
     for name in (*names, "question"):
         assert (run in drawn(app, name, {})) == (name == "runs"), name

@@ -39,8 +39,8 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     compared = [(row, cell) for row in ranked if (cell := row.metrics[primary.key].margin) is not None]
     parts: list[str | Component] = [
         "Each value has its 95 % interval below; the sorted column has ranks and letters. Runs that share a letter are "
-        f"not shown to differ (p ≥ 0.05, adjusted for all pairs of runs and, except by {primary.name}, the primary metric here, for all "
-        f"{counted(board.other_metrics, 'other metric')}). "
+        "not shown to differ (p ≥ 0.05, adjusted for all pairs of runs and, except by "
+        f"{primary.name}, the primary metric here, for all {counted(board.other_metrics, 'other metric')}). "
     ]
     if best:
         parts += ["By the primary metric, these may be best: ", html.Span(_named(best, names), title=ALL_OF_THEM), ". "]

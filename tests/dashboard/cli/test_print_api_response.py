@@ -9,7 +9,7 @@ from dashboard.registry.addresses import ROUTES, answer_of, readable_addresses
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 
-PARTS = {"<dataset>": "pyramid", "<path:question_id>": "lit-01"}
+PARTS = {"<dataset>": "pyramid", "<path:question_id>": "lit-01", "<path:name>": "BM25"}
 TWO_RUNS = "dataset=pyramid&a={0}&b={1}"
 QUERIES = {
     "/api/v1/buzz/categories": "dataset=pyramid", "/api/v1/cite": "view=/", "/api/v1/people": "dataset=tone",

@@ -29,13 +29,14 @@ def names_of(runs: Iterable[str], *, elicitation: bool = True) -> dict[str, str]
 
 def names_if_alike(runs: Iterable[str]) -> dict[str, str]:
     """Return the names of runs; none if model and elicitation tell them apart, because answers state these."""
+    parts = {dataset: service().recall(run_parts, dataset) for dataset in service().snapshot().states}
+    if not any(part.alike for part in parts.values()):
+        return {}  # without reading ``runs``, which can be many
     wanted = dict.fromkeys(runs)
-    if not any(service().recall(run_parts, dataset).alike for dataset in service().snapshot().states):
-        return {}
     stated = [
         (dataset, part.model, part.elicitation)
-        for dataset in service().snapshot().states
-        for run, part in service().recall(run_parts, dataset).runs.items()
+        for dataset, known in parts.items()
+        for run, part in known.runs.items()
         if run in wanted
     ]
     return names_of(wanted) if len({*stated}) < len(stated) else {}
@@ -45,7 +46,7 @@ def with_names(answer: Response) -> Response:
     """Add ``names`` to an answer in JSON, the names of its runs by id, if these are needed to tell them apart."""
     if answer.mimetype == "application/json" and not answer.is_streamed and answer.status_code == 200:
         body = answer.get_data()
-        names = names_if_alike(run.decode() for run in RUN_ID.findall(body))
+        names = names_if_alike(match[1].decode() for match in RUN_ID.finditer(body))
         if names and body.startswith(b"{"):
             answer.set_data(body[:-1] + b',"names":' + msgspec.json.encode(names) + b"}")
     return answer

@@ -15,7 +15,11 @@ MAX_LISTED = 200
 
 
 class SureRun(msgspec.Struct):
-    """How often a run is sure, and how often it is wrong then; ``sure`` and ``wrong`` count answers."""
+    """How often a run is sure, and how often it is wrong then; ``sure`` and ``wrong`` count answers.
+
+    Attributes:
+        share: the share of its sure answers that are wrong; None if it is never sure.
+    """
 
     run: str
     model: str
@@ -23,11 +27,7 @@ class SureRun(msgspec.Struct):
     answers: int
     sure: int
     wrong: int
-
-    @property
-    def share(self) -> float | None:
-        """The share of its sure answers that are wrong; None if it is never sure."""
-        return self.wrong / self.sure if self.sure else None
+    share: float | None
 
 
 class ConfidentlyWrong(msgspec.Struct):
@@ -60,7 +60,7 @@ def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = S
     runs = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, count(*) as answers, count(*) filter (confidence >= $w_least) as sure,
-            count(*) filter (confidence >= $w_least and correct < 0.5) as wrong
+            count(*) filter (confidence >= $w_least and correct < 0.5) as wrong, wrong / nullif(sure, 0) as share
         from ({chosen}) p join chosen_runs r using (run) group by r.run, r.model, r.elicitation, r.position
         order by wrong desc, r.position""",
         parameters | {"w_least": least},

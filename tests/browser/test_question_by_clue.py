@@ -388,6 +388,7 @@ def test_the_box_moves_buzzpoints_without_own_thresholds(page):
         eventually(page, check)
         return [run["run"] for run in question["runs"]]
 
+    opened(page, "/questions/pyramid/lit-08")
     pins = [("pin", run["run"]) for run in api(page, "questions/pyramid/lit-08")["runs"]]  # only runs in colour have a mark
     pinned = "/questions/pyramid/lit-08?" + "&".join(f"pin={run}" for _, run in pins)
     opened(page, f"{pinned}&threshold=0.3")

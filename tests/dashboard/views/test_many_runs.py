@@ -103,8 +103,9 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
     """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best."""
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
-    for page, figures in (("reliability", ("reliability", "smooth", "discrimination")), ("difficulty", ("hard-easy",))):
-        every = divided(crowd, page, address).figures
+    pages = (("reliability", "", ("reliability",)), ("reliability", "tab=decomposition", ("smooth", "discrimination")))
+    for page, tab, figures in (*pages, ("difficulty", "", ("hard-easy",))):
+        every = divided(crowd, page, f"{address}&{tab}").figures
         for name in figures:
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
@@ -114,7 +115,7 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
 
 
 def test_coloured_lines_have_labels(crowd):
-    for page, names in (("leaderboard", {"ranks"}), ("buzz", {"wins", "curves"}), ("difficulty", {"revealed"})):
+    for page, names in (("buzz", {"wins", "curves"}), ("difficulty", {"revealed"})):
         figures = divided(crowd, page).figures
         for name in names:
             labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]

@@ -35,8 +35,9 @@ def test_every_parameter_has_a_valid_schema(document):
 
 def test_answers_have_the_stated_shape(client, document):
     runs = [run["run"] for run in client.get("/api/v1/runs?dataset=pyramid").json["runs"]]
+    model = client.get("/api/v1/models").json["models"][0]["model"]
     question = client.get("/api/v1/questions?dataset=pyramid").json["questions"][0]["question_id"]
-    parts = {"dataset": "pyramid", "question_id": question, "run_id": runs[0]}
+    parts = {"dataset": "pyramid", "question_id": question, "run_id": runs[0], "name": model}
     checked = 0
     for route in ROUTES:
         path = route.address.removeprefix("GET ")

@@ -2,7 +2,7 @@
 
 Words are separated by ordinary white space; a non-breaking space joins two. Text that is not read aloud does not count: HTML
 tags, power marks such as ``(*)``, directions to the moderator such as ``[emphasize]``, and pronunciation guides such as
-``("KAY-lee")``. MODAQ and the buzzpoint sites number words in this way.
+``("KAY-lee")``. MODAQ numbers words in this way.
 """
 
 from __future__ import annotations

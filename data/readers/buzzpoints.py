@@ -38,9 +38,9 @@ FORMAT = Format(
     recognised="The first bytes of a SQLite database",
     becomes="A dataset for each question set, with the buzzes of teams under pseudonyms",
     rules="Words are counted as moderators read them: HTML tags, power marks, directions such as `[emphasize]` and pronunciation "
-    "guides do not count, and `&nbsp;` joins two words. A team heard the tossups 1 to `tossups_read` of its game's packet; a "
-    "correct buzz ended a tossup for both teams. A second buzz of a team is left out: the correct one counts, otherwise the "
-    "first. A buzz past the end is moved to the end. A buzz without a word, or of a team that did not play, is left out. A "
+    "guides do not count. The sites split words at `&nbsp;`, and so does this reader. A team heard the tossups 1 to "
+    "`tossups_read` of its game's packet; a correct buzz ended a tossup for both teams. A second buzz of a team is left out: "
+    "the correct one counts, otherwise the first. A buzz past the end is moved to the end. A buzz without a word, or of a team that did not play, is left out. A "
     "tossup that was edited for another edition is a separate question. All of this is counted in the report. Players are never "
     "stored.",
 )
@@ -128,7 +128,7 @@ class _Reading:
             self.tossups[tossup] = (*cells[:2], facts[0] or facts[2] or cells[2], facts[1] or cells[3])
             key = whole(question)
             self.versions[-1 - tossup if key is None else key].append(tossup)
-        self.texts = {tossup: plain_text(str(cells[0] or "")) for tossup, cells in self.tossups.items()}
+        self.texts = {tossup: plain_text(str(cells[0] or "").replace("&nbsp;", " ")) for tossup, cells in self.tossups.items()}
         self.words = {tossup: max(count_words(text), 1) for tossup, text in self.texts.items()}
         self.packets: dict[int, dict[int, int]] = defaultdict(dict)  # packet -> number -> question
         for packet, number, question in self._rows("packet_question", "packet_id", "question_number", "question_id"):

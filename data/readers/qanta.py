@@ -36,9 +36,10 @@ FORMAT = Format(
     becomes="The dataset `qanta`, a run for each system, and plays, each by a separate team",
     rules="The words of a question are its tokens, including images and pauses. Its clues end where the runs were asked: all "
     "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and "
-    "runs answer those that they cover. If the text was edited after play, positions are scaled, and a warning names the "
-    "question. A censored play with the fraction 1.0 is a placeholder: when it ended is unknown, so it is left out and "
-    "counted beside the human curve. If there are two gradings of the same outputs, the first by path is that of the "
+    "runs answer those that they cover. A play ended at the token whose position, counted from 0, is `reveal_fraction` times the "
+    "number of tokens. If the text was edited after play, positions are scaled, and a warning names the question. A censored "
+    "play with the fraction 1.0 is a placeholder: when it ended is unknown, so it is left out and counted beside the human "
+    "curve. If there are two gradings of the same outputs, the first by path is that of the "
     "run. The other one is stored under the name of its folder, even if it is imported later (`other` if a file comes "
     "without a folder). Outputs for other packets that are imported later become a separate run, with a warning: for one "
     "run, import the files of all packets together. Bonuses are ignored.",
@@ -395,7 +396,8 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         if censored and fraction == 1:
             left_out[question, team, PLACEHOLDER] += 1
             continue
-        rows.append((ordinal, question, team, round(exact), correct, bool(censored)))
+        word = min(round(exact), lengths[question] - 1)  # the fraction times the number of tokens is a position, from 0
+        rows.append((ordinal, question, team, word, correct, bool(censored)))
     if counts["unknown"]:
         staging.report.warnings.append(
             f"{file.name}: {counted(counts['unknown'], 'play')} of questions that the dataset does not have, left out"
@@ -412,7 +414,7 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
             reason = f"no play is of a question of dataset {dataset!r}"
             staging.report.problems.append(Problem(file.name, None, "nano", None, reason))
         return
-    names = ["ordinal", "question_id", "team", "heard", "correct", "censored"]
+    names = ["ordinal", "question_id", "team", "word", "correct", "censored"]
     kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Float64, pl.Boolean]
     played = ArrowStream(pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row"))
     staging.connection.execute("create or replace table played as select * from played")
@@ -421,14 +423,14 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
     staging.add(
         "exposures",
         file.file,
-        f"""{identity}, 'human' as team_kind, heard as heard_words,
+        f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
             case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played""",
         {"dataset": dataset},
     )
     staging.add(
         "buzzes",
         file.file,
-        f"{identity}, greatest(heard - 1, 0) as word, correct from played where not censored",
+        f"{identity}, word, correct from played where not censored",
         {"dataset": dataset},
     )
     staging.connection.execute("drop table played")

@@ -49,6 +49,11 @@ JUDGED = {
     "<req>Nile</req> River": {"the River Nile": ("accept", REQUIRED), "River": ("reject", LACKING)},
     # Lists.
     "_Eighty Days_ or _Le Tour du monde_": {"80 Days": ("accept", OTHER_FORM), "Le tour du monde": ("accept", AS_WRITTEN)},
+    "attention or self-attention or attention mechanism": {
+        "Attention (mechanism)": ("accept", AS_WRITTEN), "self attention": ("accept", AS_WRITTEN),
+    },
+    "lift/elevator": {"Elevator": ("accept", AS_WRITTEN)}, "AC/DC": {"DC": ("review", None)},
+    "<u>Truth or Dare</u>": {"Truth": ("reject", LACKING)},
     "x [accept New York, Boston, or Chicago]": {"Boston": ("accept", AS_WRITTEN), "New York": ("accept", AS_WRITTEN)},
     "x [accept Paris, France]": {"Paris, France": ("accept", AS_WRITTEN), "Paris": ("review", None), "France": ("review", None)},
     "x [accept AC/DC]": {"AC/DC": ("accept", AS_WRITTEN), "AC": ("review", None)},

@@ -13,7 +13,7 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.buzzpoints_database import ROWS, SCHEMA, write_database
 
-ANN = "[read slowly] Ann (“AN”) saw\u00a0it. (*) She never came back home again."
+ANN = "[read slowly] Ann (“AN”) saw it. (*) She never came back home again."
 BUZZES = "select question_id, match_id, word, clue, correct from buzzes order by all"
 
 
@@ -30,7 +30,7 @@ def test_questions_have_the_words_that_were_read(store, write):
         ("22", "This SI unit of force is Bob.", "Bob", "Science", None),
     ]  # fmt: skip
     assert rows(store, "select question_id, clue, word_end from clues order by all") == [
-        ("11", 0, 2), ("11", 1, 8), ("21", 0, 6), ("22", 0, 7),
+        ("11", 0, 3), ("11", 1, 9), ("21", 0, 6), ("22", 0, 7),
     ]  # fmt: skip
     assert rows(store, "select dataset, title, kind, source from datasets") == [
         ("autumn-open", "Autumn Open", "incremental", "Buzzpoints of Site North, Site South")

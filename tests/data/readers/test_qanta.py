@@ -41,11 +41,11 @@ def test_files_of_one_name_are_one_run(store, write):
 def test_plays_are_matches_of_one_team(store, write):
     report = bundles.put(store, write())
     assert rows(store, "select question_id, team, word, clue, correct from buzzes order by all") == [
-        ("AbC", "Play AbC-1", 3, 1, True), ("AbC", "Play AbC-2", 5, 1, False), ("XyZ", "Play XyZ-2", 0, 0, True),
+        ("AbC", "Play AbC-1", 4, 1, True), ("AbC", "Play AbC-2", 6, 2, False), ("XyZ", "Play XyZ-2", 0, 0, True),
     ]  # fmt: skip
     assert rows(store, "select question_id, team, heard_words, ended_by from exposures order by all") == [
-        ("AbC", "Play AbC-1", 4, "Play AbC-1"), ("AbC", "Play AbC-2", 6, None), ("XyZ", "Play XyZ-1", 3, "the other side"),
-        ("XyZ", "Play XyZ-2", 0, "Play XyZ-2"),
+        ("AbC", "Play AbC-1", 5, "Play AbC-1"), ("AbC", "Play AbC-2", 7, None), ("XyZ", "Play XyZ-1", 4, "the other side"),
+        ("XyZ", "Play XyZ-2", 1, "Play XyZ-2"),
     ]  # fmt: skip
     assert report.repaired == {f"left out: {PLACEHOLDER}": 1}
     assert rows(store, "from left_out_plays") == [("qanta", "AbC", "Play AbC-3", PLACEHOLDER, 1)]
@@ -63,7 +63,7 @@ def test_sentences_are_clues_until_a_run_has_come(store, write):
     assert "dataset qanta: 2 questions recut: their clues end where the runs were asked" in report.lines
     assert rows(store, CLUES) == CUT
     assert rows(store, "select question_id, team, word, correct from buzzes order by all") == people
-    assert rows(store, "select question_id, clue from buzzes order by team") == [("AbC", 1), ("AbC", 1), ("XyZ", 0)]
+    assert rows(store, "select question_id, clue from buzzes order by team") == [("AbC", 1), ("AbC", 2), ("XyZ", 0)]
     assert len(rows(store, RESPONSES)) == 5
 
 
@@ -219,7 +219,7 @@ def test_positions_in_an_edited_text_are_scaled(store, write):
     report = bundles.put(store, write(runs={NAME: run_lines(1, {"AbC": (7, 13, 20)})}, plays=plays))
     ends = rows(store, "select word_end from clues where question_id = 'AbC' order by clue")
     assert ends == [(4,), (6,), (10,)]
-    assert rows(store, "select word from buzzes") == [(3,)]
+    assert rows(store, "select word from buzzes") == [(4,)]
     texts = " ".join(report.warnings)
     assert "1 question has fewer tokens than were read" in texts and "1 question was edited after play" in texts
 

@@ -7,15 +7,14 @@ it is opened: in another browser, after a reload, and on the way back.
 import json
 from urllib.parse import quote
 
-from dashboard.registry.pages import navigation
 from tests.helpers.page_actions import api, back_to
 from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run
 
 NEAR = 2  # pixels that a text of a figure can be away from where it is expected
 # Paths of the navigation. The slowest come first, so that workers that share them end at the same time.
 OVERVIEWS = ("/reliability", "/decide", "/which-ece", "/", "/slices", "/difficulty", "/across", "/people", "/teams")
-DETAILS = ("/compare", "/questions", "/buzz", "question", "/write")
-WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
+DETAILS = ("/compare", "/questions", "/buzz", "question", "/wrong", "/write")
+WITHOUT_CONTROLS = ("/models", "/runs", "/gradings", "/upload", "/datasets", "/metrics")
 BUNDLED = ("pyramid", "lifeeval", "tone")
 # Everything that a visitor sees below the header, the data of its figures, and what they made of it.
 SHOWN = r"""() => {
@@ -61,6 +60,11 @@ SHOWN = r"""() => {
 # Nothing is pending: the server owes no response, the page's own state is the address, and all figures and rows are there.
 CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
     .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
+# Open what folds an element away: a disclosure around it, or the one before the filters.
+UNFOLD = """one => {
+    one.closest(".filters")?.previousElementSibling?.setAttribute("open", "");
+    one.closest("details")?.setAttribute("open", "");
+}"""
 SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
 
 
@@ -68,7 +72,7 @@ def pages(page):
     """Return every page of the navigation, and a question, for each bundled dataset: (path, dataset, address)."""
     page.goto("/")
     page.locator(".top nav a").first.wait_for()
-    paths = [path for listed in navigation(None).values() for path, _ in listed]
+    paths = [path for path in (*OVERVIEWS, *DETAILS, *WITHOUT_CONTROLS) if path != "question"]
     listed = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
     names = [name for name in listed if name in BUNDLED]  # other tests may have added more
     assert sorted(names) == sorted(BUNDLED)
@@ -225,7 +229,7 @@ def element(page, key):
 def set_otherwise(page, key):
     """Give a control another value, as a visitor does."""
     control = element(page, key)
-    control.evaluate("one => one.closest('.filters')?.previousElementSibling?.setAttribute('open', '')")  # if folded away
+    control.evaluate(UNFOLD)
     control.scroll_into_view_if_needed()
     if control.evaluate("one => one.tagName === 'INPUT'"):
         control.fill("the")

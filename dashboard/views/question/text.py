@@ -174,7 +174,7 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     chosen = "" if run.run == default else run.run
     top = html.Div(menu(KEY, "Run", options, chosen), className="heading")
     if run.missing is not None:
-        return _folded(top, note(f"Nothing to work out: {run.missing}."))
+        return _folded(bool(chosen), top, note(f"Nothing to work out: {run.missing}."))
     steps = [step for step in run.steps if step.sample == run.steps[0].sample]
     samples = len({step.sample for step in run.steps})
     total = sum(step.gained for step in steps)
@@ -186,6 +186,7 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
         *(PageColumn(heading, key, number=True) for heading, key in TERMS.items()),
     ]
     return _folded(
+        bool(chosen),
         top,
         html_table(columns, steps, TITLE, "board"),
         *([note(f"The first of {samples} samples; CalScore is the mean over all of them.")] if samples > 1 else []),
@@ -207,8 +208,8 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     )
 
 
-def _folded(*parts: Component | None) -> html.Details:
-    return html.Details([html.Summary(TITLE), *parts], className="folded")
+def _folded(unfolded: bool, *parts: Component | None) -> html.Details:
+    return html.Details([html.Summary(TITLE), *parts], className="folded", open=unfolded)
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:

@@ -40,9 +40,9 @@ FORMAT = Format(
     rules="Words are counted as moderators read them: HTML tags, power marks, directions such as `[emphasize]` and pronunciation "
     "guides do not count. The sites split words at `&nbsp;`, and so does this reader. A team heard the tossups 1 to "
     "`tossups_read` of its game's packet; a correct buzz ended a tossup for both teams. A second buzz of a team is left out: "
-    "the correct one counts, otherwise the first. A buzz past the end is moved to the end. A buzz without a word, or of a team that did not play, is left out. A "
-    "tossup that was edited for another edition is a separate question. All of this is counted in the report. Players are never "
-    "stored.",
+    "the correct one counts, otherwise the first. A buzz past the end is moved to the end. A buzz without a word, or of a "
+    "team that did not play, is left out. A tossup that was edited for another edition is a separate question. All of this is "
+    "counted in the report. Players are never stored.",
 )
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 NEEDED = {

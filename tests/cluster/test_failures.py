@@ -171,7 +171,7 @@ def test_withdrawals_through_a_restart_count_once(server, store):
     runs = [row[0] for row in store.snapshot().rows("select run from runs order by position")]
     began = time.monotonic()
     assert withdraw(store, runs[0], None)
-    pause = max(0.3, 2 * (time.monotonic() - began))  # otherwise a busy machine never finishes a withdrawal between two restarts
+    pause = max(0.3, 4 * (time.monotonic() - began))  # otherwise a busy machine never finishes a withdrawal between two restarts
     stop = threading.Event()
 
     def disturb():

@@ -152,7 +152,7 @@ def layout(height: int, **more: Any) -> PlotlyJson:
 
 
 CALIBRATION_AXES = {False: ("confidence", "share right"), True: ("probability of yes", "mean outcome")}  # by: are they forecasts
-HEIGHT, WIDTH = 240, 250  # pixels of a panel, which is wider if the columns that fit leave room
+HEIGHT, WIDTH = 225, 250  # pixels of a panel, which is wider if the columns that fit leave room
 
 
 def panel_axes(number: int) -> dict[str, str]:
@@ -167,6 +167,7 @@ def panels(
     x: PlotlyJson,
     y: PlotlyJson,
     height: int = HEIGHT,
+    width: int = WIDTH,
     ranges: Sequence[list[float]] | None = None,
     **more: Any,
 ) -> PlotlyJson:
@@ -175,6 +176,7 @@ def panels(
     Args:
         data: traces, each with the axes of its panel.
         x, y: axes that all panels share. Their titles are shown once, below and to the left of the first column.
+        height, width: pixels of a panel, which is wider if the columns that fit leave room.
         ranges: range of each panel's y axis, if they differ.
         more: other keys of the layout; shapes and annotations can refer to the panels' axes.
     """
@@ -182,7 +184,7 @@ def panels(
     x_title, y_title = x.pop("title"), y.pop("title")
     axes: PlotlyJson = {}
     annotations: list[PlotlyJson] = []
-    for number, (title, name) in enumerate(zip(titles, distinct_short_names(titles), strict=True)):
+    for number, (title, name) in enumerate(zip(titles, distinct_short_names(titles, int(width / CHARACTER)), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
         own: PlotlyJson = {"range": ranges[number]} if ranges else {}
@@ -210,7 +212,7 @@ def panels(
             margin={"l": 54 if y_title else 34, "r": 10, "t": 26, "b": 44},
             **axes,
             annotations=[*annotations, *more.pop("annotations", [])],
-            meta={"panels": len(titles), "width": WIDTH, "height": height},
+            meta={"panels": len(titles), "width": width, "height": height},
             **more,
         ),
     }

@@ -29,6 +29,11 @@ def short(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "\u2212")
 
 
+def tick(correct: float | None) -> str:
+    """Return a check mark for right, a cross for wrong, and a number for what is partly right."""
+    return {0.0: "✗", 1.0: "✓"}.get(correct, short(correct, 2)) if correct is not None else DASH
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """Return a share, from 0 to 1, as a percentage; a dash if there is none."""
     return DASH if share is None else f"{short(100 * share, digits)} %"

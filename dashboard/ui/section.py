@@ -49,9 +49,15 @@ def tabs(label: str, links: Sequence[tuple[str, str, bool]]) -> html.Nav:
     return html.Nav(shown, className="tabs", **aria(label=label))
 
 
-def side_by_side(*parts: Component | None, wide_left: bool = False) -> html.Div:
-    """Return parts next to each other where the screen is wide."""
-    return html.Div(list(parts), className="side-by-side wide-left" if wide_left else "side-by-side")
+def side_by_side(*parts: Component | None, wide_left: bool = False, columns: int = 2) -> html.Div:
+    """Return parts next to each other where the screen is wide, in 2 or 3 columns; ``wide_left`` makes the first of 2 wider."""
+    kind = " wide-left" if wide_left else " three" if columns == 3 else ""
+    return html.Div(list(parts), className=f"side-by-side{kind}")
+
+
+def folded(title: str, *parts: Component | None, unfolded: bool = False) -> html.Details:
+    """Return parts that are hidden until their title is clicked."""
+    return html.Details([html.Summary(title), *parts], className="folded", open=unfolded)
 
 
 def panel(title: str, *parts: Part, **attributes: Any) -> html.Section:

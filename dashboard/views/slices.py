@@ -26,7 +26,7 @@ from dashboard.ui.numbers import p_value_text, percent, short
 from dashboard.ui.published_values import parts_menu, published_parts
 from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.runs import RunColours, named, run_colours, run_names
-from dashboard.ui.section import controls, heading, note, rest_as_file, section
+from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.views.leaderboard.view import cell_parts
 from data.plurals import counted
@@ -182,7 +182,7 @@ def _mean(cells: Iterable[MetricCell]) -> float | None:
 
 
 MAX_SIGNIFICANT = 200  # significant rows in a table
-MIN_ROWS = 10  # rows in a table; it is filled up with the largest differences that are not significant
+MAX_OTHERS = 10  # of the others, those with the largest differences
 
 
 def slices_section(
@@ -193,7 +193,7 @@ def slices_section(
     colours: RunColours,
     link: Callable[[Slice], str],
 ) -> html.Section:
-    """Return the significant slices, and the largest differences of the others.
+    """Return the significant slices and, folded away, those of the others whose differences are the largest.
 
     ``link`` maps a slice to the address that shows it.
     """
@@ -212,11 +212,12 @@ def slices_section(
         PageColumn("p", "p_value", p_value_text),
         PageColumn("p, adjusted", "p_adjusted", p_value_text),
     ]
-    rows = [*significant, *others[: max(MIN_ROWS - len(significant), 0)]]
+    rest = f"{title}: not significant"
     return section(
         title,
         f"{len(significant)} of {counted(len(parts), 'part')} significant" if parts else "No parts.",
-        html_table(columns, rows, title) if rows else None,
+        html_table(columns, significant, title) if significant else None,
+        folded("The largest differences of the others", html_table(columns, others[:MAX_OTHERS], rest)) if others else None,
     )
 
 
@@ -330,7 +331,7 @@ class SlicesPage(PageParameters, frozen=True):
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """Draw every run in every part; the parts where each is worse or better; and the questions that no run answered correctly.
 
-    Parts with a significant difference are listed, then the largest differences of the others.
+    Parts with a significant difference are listed; the largest differences of the others are folded away.
     """
     metric, runs = request.parameters.metric, _runs(request)
     if not runs:

@@ -17,6 +17,7 @@ from tests.helpers.bundle_factory import PEOPLE, write
 from tests.helpers.page_actions import api, board, eventually, fetched
 from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import start_server
+from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();
@@ -315,3 +316,25 @@ def test_columns_of_a_foreign_table_are_asked_for(upload_page):
     page.locator("#upload-published").wait_for()
     (run,) = (run for run in json.loads(fetched(page, "/api/v1/runs?dataset=odd")[1])["runs"] if run["model"] == "m")
     assert (run["elicitation"], run["items"]) == ("how sure", 8)
+
+
+@pytest.mark.parametrize("name", names_of_tables())
+def test_tables_of_studies_go_in_as_they_are(upload_page, name):
+    page = upload_page.page
+    page.get_by_label("Dataset", exact=True).select_option("")
+    page.locator("#upload-file").set_input_files(FOLDER / name)
+    for word, value in words_of(name):
+        page.get_by_label(f"“{word}” means", exact=True).fill(str(value))
+    if words_of(name):
+        page.get_by_role("button", name="Check with these columns").click()
+    page.get_by_role("heading", name="What would be imported").wait_for()
+    page.get_by_role("button", name="Publish").click()
+    page.locator("#upload-published").wait_for()
+    (dataset, runs), *_ = [
+        (dataset["dataset"], runs)
+        for dataset in api(page, "datasets")["datasets"]
+        if (runs := {run["run"] for run in api(page, "runs", dataset=dataset["dataset"])["runs"] if run["file_name"] == name})
+    ]
+    rows = api(page, "leaderboard", dataset=dataset, common=0, metrics=",".join(FIGURES))["rows"]
+    measured = [{key: cell["value"] for key, cell in row["metrics"].items()} for row in rows if row["run"] in runs]
+    assert same_figures(measured, expected_runs(name))

@@ -11,6 +11,7 @@ from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, start_server
+from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,22 @@ def test_a_frame_of_another_project_makes_its_dataset(client):
     assert refusal.value.rows[0]["remedy"] == "add column.correct=x2"
     keys = {"column.correct": "x2", "column.confidence": "x1"}
     assert client.upload(unnamed, dataset="others", model="m", **keys).new
+
+
+@pytest.mark.parametrize("name", names_of_tables())
+def test_tables_of_studies_upload_as_they_are(client, name):
+    """One call: dataset, runs and columns are found, and the figures are those of numpy. Only words have to be stated."""
+    options = {"words": ",".join(f"{word}={value}" for word, value in words_of(name))} if words_of(name) else {}
+    dataset = f"study-{name.partition('.')[0].replace('_', '-')}"
+    upload = client.upload(FOLDER / name, dataset, **options)
+    assert upload.new
+    assert same_figures(figures_of(client, dataset, upload.runs["run"]), expected_runs(name))
+
+
+def figures_of(client, dataset, runs):
+    """Return the figures of runs on the leaderboard, each by its metric."""
+    cells = client.leaderboard(FIGURES, dataset=dataset, common=0).filter(pl.col("run").is_in(runs))
+    return [dict(zip(run["metric"], run["value"], strict=True)) for _, run in cells.group_by("run")]
 
 
 def test_a_token_that_is_not_valid_is_refused(open_server):

@@ -91,6 +91,22 @@ def figures(store, report) -> list[dict[str, float | None]]:
     return measured
 
 
+def names_of_tables() -> list[str]:
+    """Return the file names of the tables that go in, some of them with words of confidence that have to be stated."""
+    names = sorted(path.name for path in FOLDER.glob("*.*") if path.suffix not in (".py", ".json"))
+    return [name for name in names if name != "uncertainties.csv"]  # measures of uncertainty are no confidences
+
+
+def words_of(name: str) -> tuple[tuple[str, float], ...]:
+    """Return what words of confidence mean in a table."""
+    return WORDS if name == "stated_in_words.csv" else ()
+
+
+def expected_runs(name: str) -> list[dict[str, float]]:
+    """Return the figures of each run of a table, as numpy computes them."""
+    return list(json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))[name].values())
+
+
 def expected_figures(expected: dict[str, float]) -> dict[str, float]:
     """Return the figures that a run should have, by the keys of metrics."""
     accuracy = expected.get("accuracy", expected.get("accuracy_of_all_answers", expected.get("accuracy_at_half")))

@@ -17,7 +17,7 @@ ROW, MORE = 26, 14  # pixels per run or rank, and for each further line of the l
 LINE = 22  # characters of a name on one line
 MAX_NAME_LENGTH = 60  # characters of a name
 MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
-DENSE_ROW = 18  # pixels per run in that case
+DENSE_ROW = 14  # pixels per run in that case
 
 
 def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
@@ -60,7 +60,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
             xaxis=fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
             yaxis=fig.axis(
                 range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,
-                tickfont={"size": 12, "color": fig.INK},
+                tickfont={"size": 10.5 if dense else 12, "color": fig.INK},
             ),
         ),
     }  # fmt: skip
@@ -107,7 +107,7 @@ def metric_figure(board: Leaderboard, metric: Metric, names: Mapping[str, str], 
     }  # fmt: skip
 
 
-MAX_HEIGHT = 560  # pixels
+MAX_HEIGHT = 440  # pixels
 
 
 def ranks_figure(

@@ -20,7 +20,7 @@ from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
-from dashboard.ui.section import controls, heading, side_by_side
+from dashboard.ui.section import controls, folded, heading, side_by_side
 from dashboard.views.leaderboard.finding import FINDINGS, draws_gap, finding_section
 from dashboard.views.leaderboard.sections import (
     ACCURACY_AND_CONFIDENCE,
@@ -59,6 +59,9 @@ class RowOrder(Kind[str]):
             key, texts[0].removeprefix("-"), ["", *NAMES, *CATALOGUE], facets, "The leaderboard cannot be sorted by {value!r}."
         )
         return texts[0]
+
+
+MAX_RANKED_RUNS = 12  # with more, the figure of ranks is folded away
 
 
 class LeaderboardPage(PageParameters, frozen=True):
@@ -107,6 +110,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     names = run_names(board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
+    crowded = len(board.rows) > MAX_RANKED_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1
     reference, heat = request.parameters.published, request.parameters.heat
     return [
@@ -151,11 +155,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
-            rankings(board, ranked, names, colours) if several_ranks else None,
+            rankings(board, ranked, names, colours) if several_ranks and not crowded else None,
             confidence_gap(board, names, colours) if not (request.facets.forecasts or draws_gap(finding)) else None,
             wide_left=True,
         ),
-        rank_agreement(board, ranked) if several_ranks else None,
+        folded("Ranks by each metric", rankings(board, ranked, names, colours)) if several_ranks and crowded else None,
+        folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked)) if several_ranks else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
     ]
 

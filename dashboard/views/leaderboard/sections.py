@@ -106,16 +106,15 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, s
         ranks_figure(board, ranked, names, colours),
         "Rank by each metric, best on top. Point at a dot to follow its run",
         html_table([run_column(names, colours), *ranks], board.rows, "Ranks"),
-        legend([row.run for row in board.rows], names, colours),
     )
 
 
-def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Details:
-    """Return Kendall's tau-b between the rankings by each metric, as a figure and a table, folded away."""
+def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Figure:
+    """Return Kendall's tau-b between the rankings by each metric, as a figure and a table."""
     # The page already has the values that /api/v1/agreement would read.
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
     agreed = rank_correlations(ranked, values)
-    tau = figure(
+    return figure(
         "agreement",
         agreement_figure(agreed, ranked),
         "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
@@ -126,7 +125,6 @@ def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Details
             declared=AGREEMENT.tables[0],
         ),
     )
-    return html.Details([html.Summary("Do the metrics rank the runs alike?"), tau], className="folded")
 
 
 MIN_DATES = 2  # fewer dates make no figure

@@ -13,7 +13,7 @@ from dashboard.ui.controls import menu, threshold_box
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.numbers import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
-from dashboard.ui.section import note
+from dashboard.ui.section import folded, note
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.threshold_sliders import PATTERNS
 from data.plurals import counted
@@ -174,7 +174,7 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     chosen = "" if run.run == default else run.run
     top = html.Div(menu(KEY, "Run", options, chosen), className="heading")
     if run.missing is not None:
-        return _folded(bool(chosen), top, note(f"Nothing to work out: {run.missing}."))
+        return folded(TITLE, top, note(f"Nothing to work out: {run.missing}."), unfolded=bool(chosen))
     steps = [step for step in run.steps if step.sample == run.steps[0].sample]
     samples = len({step.sample for step in run.steps})
     total = sum(step.gained for step in steps)
@@ -185,8 +185,8 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
         PageColumn("Guess", lambda step: step.guess or "no answer"),
         *(PageColumn(heading, key, number=True) for heading, key in TERMS.items()),
     ]
-    return _folded(
-        bool(chosen),
+    return folded(
+        TITLE,
         top,
         html_table(columns, steps, TITLE, "board"),
         *([note(f"The first of {samples} samples; CalScore is the mean over all of them.")] if samples > 1 else []),
@@ -205,11 +205,8 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
             "probability of buzzing and it always buzzes at the last clue. Right so far: probability that it has buzzed "
             f"correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this clue (GRACE eq. 1 and 2)."
         ),
+        unfolded=bool(chosen),
     )
-
-
-def _folded(unfolded: bool, *parts: Component | None) -> html.Details:
-    return html.Details([html.Summary(TITLE), *parts], className="folded", open=unfolded)
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:

@@ -19,7 +19,7 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, short
+from dashboard.ui.numbers import DASH, tick
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
 from dashboard.ui.section import heading, section, tabs
@@ -167,13 +167,12 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         top = [heading("Reliability", f"{title}; {counted(len(result.runs), 'run')}"), tabs("Parts of this page", parts)]
         names, forecasts = run_names(result.runs), request.facets.forecasts
         if tab == "tests":
-            return [*top, calibration_tests(result, names, colours)]
-        split = service().ask(leaderboard, request.selection, SPLIT, False)
+            split = service().ask(leaderboard, request.selection, SPLIT, False)
+            return [*top, calibration_tests(result, names, colours), split_table(split, names, colours, forecasts=forecasts)]
         return [
             *top,
             panels_note(len(result.runs), len(shown)),
             triptych_section(result, names, colours, {run.run for run in shown}, forecasts=forecasts),
-            split_table(split, names, colours, forecasts=forecasts),
         ]
     return _diagrams(request, title, tabs("Parts of this page", parts))
 
@@ -236,11 +235,11 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
         return request.question_link(item.question_id, clue=str(item.clue))
 
     run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
-    return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
+    return items_section(result, names[focus], run_menu, chosen, link, request.facets)
 
 
 def items_section(
-    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], *, quizbowl: bool
+    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], facets: Facets
 ) -> html.Section:
     """Return single answers, largest error first, below controls for the run and the range of confidence.
 
@@ -248,14 +247,19 @@ def items_section(
     """
     low, high = confidence or (0.0, 1.0)
     top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
-    drawn = draw_text if quizbowl else lambda text: [text]
+    drawn = draw_text if facets.quizbowl else lambda text: [text]
+
+    def answer(item: Item) -> Cell:
+        return Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")
+
+    guessed, answered = (any(getattr(item, key) for item in result.items) for key in ("guess", "answer"))
     columns: Columns = [
         PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
-        PageColumn("Clue", lambda item: item.clue + 1),
-        PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")),
-        PageColumn("Answer", lambda item: Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")),
+        PageColumn("Clue", lambda item: item.clue + 1) if facets.longest > 1 else None,
+        PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")) if guessed else None,
+        PageColumn("Answer", answer) if answered else None,
         "confidence",
-        PageColumn("Correct", lambda item: [short(item.correct, 2), disputed_mark() if item.disputed else None], number=True),
+        PageColumn("Correct", lambda item: [tick(item.correct), disputed_mark() if item.disputed else None]),
     ]
     return section(
         html.Div(top, className="heading"),

@@ -12,7 +12,7 @@ from dashboard.ui import figure as fig
 from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.numbers import p_value_text, short
 from dashboard.ui.runs import RunColours, legend, run_column
-from dashboard.ui.section import section, side_by_side
+from dashboard.ui.section import note, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -44,21 +44,18 @@ def triptych_section(
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
     panelled = [run for run in runs if run.run in panels]
 
-    def coloured() -> html.Div | None:
-        return legend([run.run for run in runs], names, colours)
-
     def table(columns: Iterable[PageColumn], label: str) -> html.Div:
         return html_table([run_column(names), *columns], runs, label)
 
     return section(
         "Score, discrimination, calibration",
+        legend([run.run for run in runs], names, colours),
         side_by_side(
             fig.figure(
                 "triptych-murphy",
                 murphy_panel(runs, result.thresholds, names, colours),
                 "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
                 table((PageColumn(f"t = {mark:g}", partial(_murphy, mark)) for mark in MARKS), "Murphy curves"),
-                coloured(),
             ),
             fig.figure(
                 "roc",
@@ -66,36 +63,39 @@ def triptych_section(
                 "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
                 "reach, with hindsight",
                 table(NUMBERS, "Parts of the score"),
-                coloured(),
             ),
+            fig.figure(
+                "plane",
+                plane_figure(runs, names, colours),
+                "Miscalibration against discrimination (CORP), with 95 % intervals. Dotted: equal Brier score",
+                table(NUMBERS, "Parts of the score"),
+            ),
+            columns=3,
         ),
-        fig.figure(
-            "plane",
-            plane_figure(runs, names, colours),
-            "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
-            "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
-            "equal Brier score = MCB \u2212 DSC + UNC, "
-            + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
-            table(NUMBERS, "Parts of the score"),
-            coloured(),
+        note(
+            "Miscalibration (MCB) and discrimination (DSC) are fitted to these answers and tend to be too large: even a "
+            "calibrated run has an MCB above 0, more so with few answers. Brier score = MCB \u2212 DSC + UNC, with "
+            + ("the same UNC for all." if _same_uncertainty(result) else "lines at the mean UNC of the runs, which differ.")
         ),
-        fig.figure(
-            "smooth",
-            smooth_figure(panelled, names, colours, forecasts=forecasts),
-            f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
-            table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
-        ),
-        fig.figure(
-            "discrimination",
-            discrimination_figure(panelled, names, colours),
-            "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
-            "better the run distinguishes them",
-            table(
-                (
-                    PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
-                    PageColumn("Wrong ones", lambda run: _above(run.wrong), number=True),
+        side_by_side(
+            fig.figure(
+                "smooth",
+                smooth_figure(panelled, names, colours, forecasts=forecasts),
+                f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
+                table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
+            ),
+            fig.figure(
+                "discrimination",
+                discrimination_figure(panelled, names, colours),
+                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
+                "better the run distinguishes them",
+                table(
+                    (
+                        PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
+                        PageColumn("Wrong ones", lambda run: _above(run.wrong), number=True),
+                    ),
+                    "Confidence when right, when wrong",
                 ),
-                "Confidence when right, when wrong",
             ),
         ),
     )
@@ -167,7 +167,8 @@ def _above(shares: list[float]) -> str:
     return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
-HEIGHT = 340  # pixels
+HEIGHT = 310  # pixels
+NARROW = 100  # pixels of a panel of the figures that stand next to each other
 ISOLINES = 7  # lines of equal Brier score in the plane, at most
 DIGITS = 5  # significant digits of what is drawn
 
@@ -306,7 +307,8 @@ def smooth_figure(
         [names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
-        height=180,
+        height=130,
+        width=NARROW,
     )
 
 
@@ -331,7 +333,8 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
         [names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": "share: right above, wrong below", "range": [-1.08 * most, 1.08 * most], "showticklabels": False},
-        height=150,
+        height=130,
+        width=NARROW,
         barmode="relative",
         bargap=0,
     )

@@ -1,6 +1,5 @@
 """The tables that studies release: the figures are those of plain numpy, or something is asked; never another role in silence."""
 
-import json
 import random
 
 import pytest
@@ -8,22 +7,32 @@ import pytest
 from data.importing.report import Refused
 from data.store import open_store
 from tests.helpers.bundle_factory import put
-from tests.helpers.study_tables import FOLDER, WORDS, change_csv, change_lines, draw_tables, figures, same_figures
+from tests.helpers.study_tables import (
+    FOLDER,
+    WORDS,
+    change_csv,
+    change_lines,
+    draw_tables,
+    expected_runs,
+    figures,
+    names_of_tables,
+    same_figures,
+    words_of,
+)
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tables are not here")
-NAMES = sorted(path.name for path in FOLDER.glob("*.*") if path.suffix not in (".py", ".json"))
+NAMES = names_of_tables()
 SEEDS = range(2)
 ASKED = {"column", "words", "percent"}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "uncertainties.csv"])
+@pytest.mark.parametrize("name", NAMES)
 def test_figures_are_those_of_numpy(tmp_path, name):
     if name.endswith(".xlsx"):
         pytest.importorskip("python_calamine")
-    expected = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))[name]
     store = open_store(tmp_path / "store")
-    report = put(store, FOLDER / name, words=WORDS if name == "stated_in_words.csv" else ())
-    assert same_figures(figures(store, report), list(expected.values()))
+    report = put(store, FOLDER / name, words=words_of(name))
+    assert same_figures(figures(store, report), expected_runs(name))
 
 
 def test_words_are_asked_for(tmp_path):
@@ -35,7 +44,7 @@ def test_words_are_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith(".xlsx")])
+@pytest.mark.parametrize("name", [name for name in (*NAMES, "uncertainties.csv") if not name.endswith(".xlsx")])
 def test_tables_drawn_anew(tmp_path, name, seed):
     """With other seeds, names, columns, delimiters and encodings: the same figures, or a question."""
     expected = draw_tables(tmp_path, 1000 + seed)[name]

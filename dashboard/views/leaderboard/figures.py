@@ -141,6 +141,7 @@ def ranks_figure(
             xaxis=fig.axis(
                 tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], gridwidth=1,
                 tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
+                autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
             ),
             yaxis=fig.axis(
                 "rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, showgrid=False

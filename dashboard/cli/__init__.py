@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
     "import": "dashboard.cli.importing:import_command",
     "batch": "dashboard.cli.importing:batch_command",
+    "check": "dashboard.cli.check:check_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
     "grades": "dashboard.cli.gradings:grades_command",

@@ -36,6 +36,7 @@ COMMANDS = {
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
     "view": "dashboard.cli.view:view",
+    "watch": "dashboard.cli.watch:watch_command",
 }
 
 

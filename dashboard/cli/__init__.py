@@ -26,6 +26,7 @@ COMMANDS = {
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
+    "mcp": "dashboard.cli.mcp:mcp_command",
     "migrate": "dashboard.cli.store:migrate",
     "models": "dashboard.cli.models:models_group",
     "repair": "dashboard.cli.store:repair",

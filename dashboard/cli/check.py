@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 from urllib.parse import parse_qsl
@@ -38,7 +37,6 @@ from queries.selection.reference_people import with_people
 
 Side = Literal["at most", "at least"]
 SINGLE = "these are the answers to a single question"
-BY_VALUE = "{} by the value alone, because there is no interval: {}"
 NOTE = (
     "Intervals are 95 % intervals. What is not shown to be worse, or outside a limit, can still be so: the fewer questions, the "
     "larger a difference has to be to show."
@@ -63,16 +61,18 @@ class Limit(NamedTuple):
         return f"{self.side} {self.value:g}"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A rule for a run: its text without the metric, what was measured, and what follows."""
+class Verdict(NamedTuple):
+    """A rule for a run: its text without the metric, what was measured, and what follows, which begins with holds or fails."""
 
     run: IncomingRun
     metric: Metric
     rule: str
     measured: str
     says: str
-    fails: bool
+
+    @property
+    def fails(self) -> bool:
+        return self.says.startswith("fails")
 
     @property
     def line(self) -> str:
@@ -146,7 +146,11 @@ def check_command(
     try:
         with ExitStack() as stack:
             used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, dataset, options))
-            dry_run = stack.enter_context(_opened(used, paths, dataset, options))
+            progress = stack.enter_context(progress_bar("Checking"))
+            chosen = import_options(options, used, dataset=dataset)
+            dry_run = stack.enter_context(
+                open_dry_run(used, paths, chosen, form=options["form"], content="datasets", progress=progress)
+            )
             runs = incoming_runs(dry_run.snapshot, dry_run.report.runs, dry_run.stored, ())
             verdicts = judge(dry_run, runs, query, [*most, *least], not_worse, reference, strict)
     except Refused as refused:
@@ -155,10 +159,8 @@ def check_command(
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
         more = " A baseline can also be a file of answers." if error.field == "b" else ""
         raise CannotCheck(error_message(error) + allowed + more) from error
-    except StoreError as error:
-        raise CannotCheck(error_message(error)) from error
-    except CommandRefused as error:
-        raise CannotCheck(error.message) from error
+    except (StoreError, CommandRefused) as error:
+        raise CannotCheck(error_message(error) if isinstance(error, StoreError) else error.message) from error
     print_remarks(dry_run.report.repaired, dry_run.report.warnings)
     for run in runs:
         click.echo(_title(run, dry_run.dataset))
@@ -204,16 +206,6 @@ def _prepared(
             copy.close()
 
 
-@contextmanager
-def _opened(store: Store, paths: Sequence[Path], dataset: str | None, options: FileOptions) -> Iterator[DryRun]:
-    chosen = import_options(options, store, dataset=dataset)
-    with (
-        progress_bar("Checking") as progress,
-        open_dry_run(store, paths, chosen, form=options["form"], content="datasets", progress=progress) as dry_run,
-    ):
-        yield dry_run
-
-
 def judge(
     dry_run: DryRun,
     runs: Sequence[IncomingRun],
@@ -233,16 +225,16 @@ def judge(
     measured = with_people(snapshot, selection.dataset, selection.people)
     differences = {run.run: _differences(measured, selection, run.run, baseline, compared) for run in runs}
     family = [differences[run.run][metric.key] for run in runs for metric in compared]
-    p_values = holm(np.array([np.nan if part is None or part.p_value is None else part.p_value for part in family]))
-    adjusted = iter(p_values.tolist())
+    raw = [np.nan if part is None or part.p_value is None else part.p_value for part in family]
+    adjusted = iter(holm(np.array(raw)).tolist())
     verdicts = []
     for run in runs:
         rows = leaderboard(measured, selection.on_runs([run.run]), [limit.metric for limit in limits], intervals=True).rows
-        verdicts += [_judge_limit(run, rows[0] if rows else None, limit, strict) for limit in limits]
+        for limit in limits:
+            verdicts.append(Verdict(run, limit.metric, limit.text, *_within(rows[0] if rows else None, limit, strict)))
         for metric in compared:
-            verdicts.append(
-                _judge_difference(run, metric, differences[run.run][metric.key], next(adjusted), baseline or "", strict)
-            )
+            judged = _compared(run, differences[run.run][metric.key], next(adjusted), baseline or "", strict)
+            verdicts.append(Verdict(run, metric, "not worse than the baseline", *judged))
     return verdicts
 
 
@@ -255,58 +247,53 @@ def _differences(
     return {**comparison(snapshot, selection, run, baseline, metrics).metrics}
 
 
-def _judge_limit(run: IncomingRun, row: LeaderboardRow | None, limit: Limit, strict: bool) -> Verdict:
-    verdict = Verdict(run, limit.metric, limit.text, "has no value", "fails", fails=True)
+def _within(row: LeaderboardRow | None, limit: Limit, strict: bool) -> tuple[str, str]:
+    """Return what was measured of a limit, and what follows."""
     cell = row.metrics[limit.metric.key] if row else None
     if row is None or cell is None or cell.value is None:
-        return replace(verdict, says=f"fails: {cell.missing if cell else 'the selection holds no answer of the run'}")
-    above = limit.side == "at most"
-    value = replace(verdict, measured=short(cell.value))
+        return "has no value", f"fails: {cell.missing if cell else 'the selection holds no answer of the run'}"
+
+    def beyond(value: float) -> bool:
+        return value > limit.value if limit.side == "at most" else value < limit.value
+
     if cell.low is None or cell.high is None:
-        interval = None
-    else:
-        interval = cell.low, cell.high
-        value = replace(value, measured=f"{short(cell.value)} [{short(cell.low)}, {short(cell.high)}]")
-    if strict or interval is None:
-        fails = cell.value > limit.value if above else cell.value < limit.value
-        return _by_value(value, fails, None if strict else cell.no_interval or row.unranked or SINGLE)
-    beyond = [end > limit.value if above else end < limit.value for end in interval]
-    direction = "above" if above else "below"
-    if all(beyond):
-        return replace(value, says=f"fails, the whole interval is {direction}")
-    unclear = f"holds, not shown to be {direction}{_few(cell.questions)}"
-    return replace(value, says=unclear if any(beyond) else "holds, the whole interval is within", fails=False)
+        return short(cell.value), _by_value(beyond(cell.value), None if strict else cell.no_interval or row.unranked or SINGLE)
+    measured = f"{short(cell.value)} [{short(cell.low)}, {short(cell.high)}]"
+    direction = "above" if limit.side == "at most" else "below"
+    if strict:
+        return measured, _by_value(beyond(cell.value), None)
+    if beyond(cell.low) and beyond(cell.high):
+        return measured, f"fails, the whole interval is {direction}"
+    if beyond(cell.low) or beyond(cell.high):
+        return measured, f"holds, not shown to be {direction}{_few(cell.questions)}"
+    return measured, "holds, the whole interval is within"
 
 
-def _by_value(verdict: Verdict, fails: bool, no_interval: str | None) -> Verdict:
+def _compared(run: IncomingRun, difference: Difference | None, p_value: float, baseline: str, strict: bool) -> tuple[str, str]:
+    """Return what was measured of a difference to the baseline, and what follows; ``p_value`` is adjusted."""
+    if difference is None:
+        return "is that of the baseline", "holds, these are the same answers"
+    if difference.difference is None:
+        return "has no difference", f"fails: {difference.missing}"
+    measured = f"{short(difference.a)} against {short(difference.b)}, difference {short(difference.difference)}"
+    worse = difference.better == baseline
+    if difference.low is None:
+        return measured, _by_value(worse, None if strict else difference.no_interval or SINGLE)
+    measured += f" [{short(difference.low)}, {short(difference.high)}], p {p_value_text(p_value)}"
+    if strict:
+        return measured, _by_value(worse, None)
+    if difference.better is None or not p_value < SIGNIFICANCE:  # NaN shows nothing
+        return measured, f"holds, not shown to be worse{_few(run.questions)}"
+    return measured, "fails, shown to be worse" if worse else "holds, shown to be better"
+
+
+def _by_value(fails: bool, no_interval: str | None) -> str:
     word = "fails" if fails else "holds"
-    return replace(verdict, says=BY_VALUE.format(word, no_interval) if no_interval else word, fails=fails)
+    return f"{word} by the value alone, because there is no interval: {no_interval}" if no_interval else word
 
 
 def _few(questions: int) -> str:
     return f"; with {counted(questions, 'question')}, little can be shown" if questions < SMALL_SAMPLE else ""
-
-
-def _judge_difference(
-    run: IncomingRun, metric: Metric, difference: Difference | None, p_value: float, baseline: str, strict: bool
-) -> Verdict:
-    verdict = Verdict(run, metric, "not worse than the baseline", "has no difference", "fails", fails=True)
-    if difference is None:
-        return replace(verdict, measured="is that of the baseline", says="holds, these are the same answers", fails=False)
-    if difference.difference is None:
-        return replace(verdict, says=f"fails: {difference.missing}")
-    measured = f"{short(difference.a)} against {short(difference.b)}, difference {short(difference.difference)}"
-    if difference.low is not None:
-        measured += f" [{short(difference.low)}, {short(difference.high)}], p {p_value_text(p_value)}"
-    worse, verdict = difference.better == baseline, replace(verdict, measured=measured)
-    if strict or difference.low is None:
-        return _by_value(verdict, worse, None if strict else difference.no_interval or SINGLE)
-    shown = p_value < SIGNIFICANCE
-    if shown and worse:
-        return replace(verdict, says="fails, shown to be worse")
-    better = shown and difference.better == run.run
-    says = "shown to be better" if better else f"not shown to be worse{_few(run.questions)}"
-    return replace(verdict, says=f"holds, {says}", fails=False)
 
 
 def _title(run: IncomingRun, dataset: str) -> str:

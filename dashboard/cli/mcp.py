@@ -85,8 +85,8 @@ def tool_server(app: Flask, token: str | None) -> Server[Any]:
         if name not in routes:
             return _error(f"there is no tool {name!r}; there are: {', '.join(routes)}")
         try:
-            path, query = address(routes[name], arguments)
-        except ValueError as error:
+            (path, query), rows = address(routes[name], arguments), int(arguments.get("rows", ROWS))
+        except (ValueError, TypeError, AttributeError) as error:
             return _error(str(error))
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         response = app.test_client().get(path, query_string=query, headers=headers)
@@ -95,7 +95,7 @@ def tool_server(app: Flask, token: str | None) -> Server[Any]:
             refusal = answer["error"]
             allowed = f" There are: {', '.join(refusal['allowed'][:MAX_ALLOWED])}." if refusal["allowed"] else ""
             return _error(f"{refusal['message']}{allowed}")
-        text, note = small(answer, int(arguments.get("rows", ROWS)))
+        text, note = small(answer, rows)
         return types.CallToolResult(content=[types.TextContent(text=part) for part in (text, note) if part])
 
     def _error(message: str) -> types.CallToolResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from functools import partial
 
@@ -9,11 +10,12 @@ import click
 
 from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
-from dashboard.uploads.import_process import run_job
+from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
 from dashboard.uploads.watching import EVERY, Watch, WatchedFile, watch, watched_files
 from data.plurals import counted
-from data.store import open_store
+from data.store import Store, open_store
 
+log = logging.getLogger(__name__)
 BETWEEN_TWO = 2.0  # seconds between the looks of --once
 
 
@@ -31,7 +33,7 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
     refused. A server watches CLUELINE_WATCH in the same way.
     """
     store = open_store(settings.store)
-    watched = Watch(store, place, partial(run_job, store=store), dataset)
+    watched = Watch(store, place, partial(_run, store), dataset)
     if not once:
         watch(watched, every or EVERY, _say, lambda reason: click.echo(f"warning: {reason}", err=True))
     became: dict[str, WatchedFile] = {}
@@ -57,6 +59,15 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
         click.echo(f"not read: {counted(watched.ignored.total(), 'other file')} ({endings})", err=True)
     if refused:
         raise click.exceptions.Exit(1)
+
+
+def _run(store: Store, job: ImportJob) -> ImportOutcome:
+    """Run an import. An unexpected error ends only this import, as it does in the process of a server."""
+    try:
+        return run_job(job, store)
+    except Exception as error:
+        log.exception("import of %r failed", job.name)
+        raise ChildProcessError from error
 
 
 def _say(name: str, file: WatchedFile) -> None:

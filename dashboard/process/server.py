@@ -87,7 +87,7 @@ class Server(BaseApplication):
             from dashboard.service import EXTENSION
             from dashboard.uploads.watching import keep_watching
 
-            keep_watching(self.app.extensions[EXTENSION].store)
+            keep_watching(self.app.extensions[EXTENSION].store, self.settings.watch)
         return self.app
 
     def begin_draining(self) -> float:

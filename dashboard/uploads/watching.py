@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import logging
+import os
 import re
 import signal
 import subprocess
@@ -24,11 +25,11 @@ from typing import Literal
 
 import msgspec
 import obstore
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, S3Store
 
 from dashboard.http import logs
-from dashboard.settings import read_settings
+from dashboard.settings import environment_variable, read_settings
 from dashboard.uploads.end_with_parent import watch_parent
 from dashboard.uploads.import_process import (
     ROOT,
@@ -40,7 +41,7 @@ from dashboard.uploads.import_process import (
     ImportProcesses,
     ImportReport,
 )
-from data.importing.column_mapping import kept_mappings
+from data.importing.column_mapping import BadMapping, kept_mappings
 from data.importing.staging import ImportOptions
 from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.plurals import counted
@@ -61,6 +62,7 @@ PACKED = {".gz", ".zst"}
 HELM, STATS, BUNDLE = "scenario_state.json", "per_instance_stats.json", "dataset.json"
 SAMPLES = re.compile(r"samples_.*?(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl.*")
 CHUNK = 4 * 2**20  # bytes
+NOTED_EVERY = 5.0  # seconds, at most, after which it is noted what became of files
 MAX_TEXT = 1000  # characters of what is said about a file
 SAID = 3  # problems of a file that are said
 
@@ -113,25 +115,35 @@ class Watch:
         """
         with self._open() as bucket:
             marks = {file["path"]: f"{file['e_tag']} {file['size']}" for files in obstore.list(bucket) for file in files}
-            notes, units = watched_files(self.store), self._units(marks)
-            self._forget(notes, units)
+            units, notes = self._units(marks), watched_files(self.store)
+            here = {self.address(name) for name in units}
+            gone = [key for key, file in self.noted(notes).items() if file.state != "imported" and key not in here]
+            self._note(dict.fromkeys(gone))
             datasets = _digest(sorted(self.store.snapshot().states))
-            for name, members in sorted(units.items()):
-                mark = _digest([f"{path} {marks[path]}" for path in members])
-                known = notes.get(self.address(name))
-                if known is not None and known.mark == mark:
-                    if known.state != "refused" or known.datasets == datasets:
+            news: dict[str, WatchedFile | None] = {}
+            noted_at = time.monotonic()
+            try:
+                for name, members in sorted(units.items()):
+                    mark, key = _digest([f"{path} {marks[path]}" for path in members]), self.address(name)
+                    known = notes.get(key)
+                    if known is not None and known.mark == mark:
+                        if known.state != "refused" or known.datasets == datasets:
+                            continue
+                    elif self._seen.get(name) != mark:  # it may still be written
+                        self._seen[name] = mark
                         continue
-                elif self._seen.get(name) != mark:  # it may still be written
-                    self._seen[name] = mark
-                    continue
-                became = self._import(bucket, name, {path: marks[path] for path in members})
-                if became is None:
-                    continue
-                became.mark, became.datasets, became.at = mark, datasets, datetime.now(UTC).isoformat(timespec="seconds")
-                self._note(name, became)
-                if known is None or (known.state, known.says) != (became.state, became.says):
-                    yield name, became
+                    became = self._import(bucket, name, {path: marks[path] for path in members})
+                    if became is None:
+                        continue
+                    became.mark, became.datasets, became.at = mark, datasets, datetime.now(UTC).isoformat(timespec="seconds")
+                    news[key] = became
+                    if time.monotonic() > noted_at + NOTED_EVERY:
+                        self._note(news)
+                        news, noted_at = {}, time.monotonic()
+                    if known is None or (known.state, known.says) != (became.state, became.says):
+                        yield name, became
+            finally:
+                self._note(news)
 
     @contextmanager
     def _open(self) -> Iterator[S3Store | LocalStore]:
@@ -180,7 +192,7 @@ class Watch:
                     after = obstore.head(bucket, path)
                     if f"{after['e_tag']} {after['size']}" != mark:
                         return None
-            except FileNotFoundError:
+            except (FileNotFoundError, NotFoundError):
                 return None
             except BaseError as error:
                 if isinstance(bucket, S3Store):
@@ -190,7 +202,10 @@ class Watch:
             return _not_ready(copy) or self._outcome(copy, self.dataset)
 
     def _outcome(self, path: Path, dataset: str | None) -> WatchedFile:
-        options = ImportOptions(dataset=dataset, mappings=tuple(kept_mappings(self.store.local / "mappings")))
+        try:
+            options = ImportOptions(dataset=dataset, mappings=tuple(kept_mappings(self.store.local / "mappings")))
+        except BadMapping as error:
+            raise StoreError(str(error)) from error
         job = ImportJob(
             self.store.url, str(path), path.name, None, options, WRITER, dry_run=False, largest=MAX_UNPACKED_BYTES, rows=SAID,
             content="all",
@@ -198,7 +213,9 @@ class Watch:
         try:
             outcome = self.run(job)
         except (ChildProcessError, TimeoutError):
-            return WatchedFile("", "refused", "its import ended before it was done: it took too much time or memory")
+            return WatchedFile(
+                "", "refused", "its import ended without a result: it took too much time or memory, or an error is logged"
+            )
         if isinstance(outcome, Failed):
             raise StoreError(outcome.message)
         if isinstance(outcome, Accepted):
@@ -213,19 +230,12 @@ class Watch:
         more = f"; and {outcome.total - SAID:,} more problems" if outcome.total > SAID else ""
         return WatchedFile("", "refused", ("; ".join(map(_problem, outcome.rows)) + more)[:MAX_TEXT])
 
-    def _note(self, name: str, became: WatchedFile) -> None:
-        notes = watched_files(self.store)
-        notes[self.address(name)] = became
-        self.store.files.write_notes(NOTES, msgspec.json.encode(notes).decode())
-
-    def _forget(self, notes: dict[str, WatchedFile], units: Iterable[str]) -> None:
-        """Forget what was refused and is gone."""
-        here = {self.address(unit) for unit in units}
-        gone = [key for key, file in self.noted(notes).items() if file.state != "imported" and key not in here]
-        for key in gone:
-            del notes[key]
-        if gone:
-            self.store.files.write_notes(NOTES, msgspec.json.encode(notes).decode())
+    def _note(self, changes: Mapping[str, WatchedFile | None]) -> None:
+        """Note what became of files, and forget those without anything."""
+        if changes:
+            notes = {**watched_files(self.store), **changes}
+            kept = {key: file for key, file in notes.items() if file is not None}
+            self.store.files.write_notes(NOTES, msgspec.json.encode(kept).decode())
 
     def noted(self, notes: Mapping[str, WatchedFile]) -> dict[str, WatchedFile]:
         """Return the notes on files of this place."""
@@ -272,15 +282,17 @@ def _problem(row: BadRow) -> str:
     return f"{', '.join(filter(None, places))}: {row.reason}"
 
 
-def keep_watching(store: Store) -> None:
+def keep_watching(store: Store, place: str) -> None:
     """Keep a process that watches, from a thread of this worker. Of several workers and servers on this host, one does."""
+    where = {"store": store.url, "watch": place if place.startswith("s3://") else str(Path(place).expanduser().absolute())}
+    settings = os.environ | {environment_variable(name): text for name, text in where.items()}
 
     def keep() -> None:
         store.local.mkdir(parents=True, exist_ok=True)
         with (store.local / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the worker that has it ends
             while True:
-                subprocess.run([sys.executable, "-m", "dashboard.uploads.watching"], cwd=ROOT, check=False)
+                subprocess.run([sys.executable, "-m", "dashboard.uploads.watching"], cwd=ROOT, env=settings, check=False)
                 time.sleep(EVERY)
 
     threading.Thread(target=keep, name="watch", daemon=True).start()

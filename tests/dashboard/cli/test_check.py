@@ -80,6 +80,22 @@ def test_a_limit_is_broken_by_the_whole_interval(check, answers, api):
     assert line.strip().startswith(f"ECE {cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}], at most 0.9: ")
 
 
+def test_values_and_their_spread_by_hand(check, answers, api):
+    """The Brier score, and the standard error of a mean over clusters of clues, from the answers."""
+    losses = {}
+    for item in api("items?dataset=pyramid&run=RUN&limit=1000").json["items"]:
+        losses.setdefault(item["question_id"], []).append((item["confidence"] - item["correct"]) ** 2)
+    items = sum(map(len, losses.values()))
+    assert items == 339
+    brier = sum(map(sum, losses.values())) / items
+    spread = sum((sum(part) - brier * len(part)) ** 2 for part in losses.values()) ** 0.5 / items
+    for limit, strict, code in [
+        (brier - 1e-6, True, 1), (brier + 1e-6, True, 0), (brier - spread, False, 0), (brier - 4 * spread, False, 1),
+    ]:  # fmt: skip
+        done = check(answers, "--max", f"brier={limit}", *(["--strict"] if strict else []))
+        assert done.returncode == code and f"Brier {brier:.3f}" in done.stdout, done.stdout
+
+
 def test_not_worse_is_judged_by_holm_over_all_rules(check, answers, api):
     compared = api(f"compare?dataset=pyramid&a=RUN&b={BASELINE}&metrics={','.join(METRICS)}").json["metrics"]
     ascending = sorted(METRICS, key=lambda key: compared[key]["p_value"])

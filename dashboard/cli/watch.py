@@ -35,6 +35,8 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
     store = open_store(settings.store)
     watched = Watch(store, place, partial(_run, store), dataset)
     if not once:
+        for name, file in _refused(watched).items():
+            _say(name, file)
         watch(watched, every or EVERY, _say, lambda reason: click.echo(f"warning: {reason}", err=True))
     became: dict[str, WatchedFile] = {}
     news: dict[str, WatchedFile] = {}
@@ -47,11 +49,7 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
             looks += 1
     except OSError as error:
         raise CommandRefused(str(error)) from error
-    refused = {
-        key.removeprefix(watched.address("")): file
-        for key, file in watched.noted(watched_files(store)).items()
-        if file.state == "refused"
-    }
+    refused = _refused(watched)
     for name, file in (became | refused).items():
         _say(name, file)
     if watched.ignored:
@@ -59,6 +57,11 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
         click.echo(f"not read: {counted(watched.ignored.total(), 'other file')} ({endings})", err=True)
     if refused:
         raise click.exceptions.Exit(1)
+
+
+def _refused(watched: Watch) -> dict[str, WatchedFile]:
+    notes, place = watched.noted(watched_files(watched.store)), watched.address("")
+    return {key.removeprefix(place): file for key, file in notes.items() if file.state == "refused"}
 
 
 def _run(store: Store, job: ImportJob) -> ImportOutcome:

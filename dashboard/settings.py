@@ -116,6 +116,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "server (`open`, for a laptop), or nobody (`off`).",
         ),
     ] = "token"
+    watch: Annotated[
+        str,
+        Meta(
+            pattern=r"^(s3://.|(?![a-z][a-z0-9+.-]+:))",
+            description="Folder, or `s3://BUCKET/PREFIX`, whose logs and tables the server imports as they are finished; see "
+            "docs/pipelines.md.",
+            extra={"expected": "the path of a folder, or s3://BUCKET/PREFIX", "default": "none"},
+        ),
+    ] = ""
     max_upload_mb: Annotated[
         int,
         Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A compressed file can unpack to ten times this size."),

@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
     "import": "dashboard.cli.importing:import_command",
     "batch": "dashboard.cli.importing:batch_command",
+    "check": "dashboard.cli.check:check_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
     "grades": "dashboard.cli.gradings:grades_command",
@@ -25,6 +26,7 @@ COMMANDS = {
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
+    "mcp": "dashboard.cli.mcp:mcp_command",
     "migrate": "dashboard.cli.store:migrate",
     "models": "dashboard.cli.models:models_group",
     "repair": "dashboard.cli.store:repair",
@@ -35,6 +37,7 @@ COMMANDS = {
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
     "view": "dashboard.cli.view:view",
+    "watch": "dashboard.cli.watch:watch_command",
 }
 
 

@@ -83,6 +83,11 @@ class Server(BaseApplication):
         from dashboard.app import create_app
 
         self.app = create_app(self.settings)
+        if self.settings.watch:
+            from dashboard.service import EXTENSION
+            from dashboard.uploads.watching import keep_watching
+
+            keep_watching(self.app.extensions[EXTENSION].store, self.settings.watch)
         return self.app
 
     def begin_draining(self) -> float:

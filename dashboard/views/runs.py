@@ -24,6 +24,7 @@ from dashboard.ui.changes import change_button, change_message
 from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.uploads.watching import watched_files
 from data.importing.report import rows_without_answer
 from data.plurals import counted
 from data.store.answer_states import OTHER_STATES
@@ -316,6 +317,12 @@ def _judged(correct: float) -> str:
 
 
 PATH = "/runs"
+MAX_WATCHED = 200  # files of watched places that are listed, the latest first
+WATCHED = (
+    PageColumn("File", lambda file: html.Code(file[0])),
+    PageColumn("Read", lambda file: _timestamp(file[1].at)),
+    PageColumn("What became of it", lambda file: f"{file[1].state}: {file[1].says}"),
+)
 OFF = "This server accepts no uploads and no changes to runs (CLUELINE_UPLOADS=off); its operator imports and withdraws runs."
 
 
@@ -356,6 +363,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         )
         if withdrawn
         else None,
+        _watched(mode),
         note(
             [
                 "To see where graders differ, and to correct single grades: ",
@@ -371,6 +379,16 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
             ]
         ),
     ]
+
+
+def _watched(mode: str) -> Component | None:
+    """Return what became of watched files, for those who may upload and read all datasets: reasons quote files."""
+    if mode not in ("open", "login") or service().access.hidden_names():
+        return None
+    files = sorted(watched_files(service().store).items(), key=lambda file: file[1].at, reverse=True)
+    about = "Logs and tables of watched folders, the latest first. A refused file is tried again when it changes."
+    shown = html_table(WATCHED, files[:MAX_WATCHED], "Watched files") if files else None
+    return section("Watched", about, shown, class_name="section watched") if files else None
 
 
 PAGE = register(Page(name="runs", path=PATH, title="Runs", place="Data", order=2, draw=draw, parameters=RunsPage, filters=()))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming
+from data.importing.file_folder_or_zip import START, Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.plurals import counted
@@ -22,6 +24,11 @@ from data.readers.shared.evaluation_log import (
 )
 from data.readers.shared.inspect_ai_sample import Sample, read_sample
 from data.store.answer_states import State
+
+if sys.version_info >= (3, 14):
+    import zipfile
+else:
+    from backports.zstd import zipfile  # also reads members compressed with zstd
 
 FORMAT = Format(
     key="inspect",
@@ -43,6 +50,7 @@ sample's metadata can name a `category` or `subject`. If a folder has several lo
 counts.
 """,
 )
+STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
 STATED, TOKEN = "verbalized", "token"
 UNSCORED = "the sample is not scored"
 NOT_STATED = "no confidence is stated"
@@ -55,6 +63,23 @@ def recognises(incoming: Incoming) -> bool:
     document = incoming.document
     header = document.get("eval") if isinstance(document, dict) else None
     return isinstance(header, dict) and {"task", "model"} <= header.keys()
+
+
+def log_status(path: Path) -> str | None:
+    """Return the status of a log, which is "started" until it is finished; None if the file is no log, or cannot be read."""
+    try:
+        if path.suffix != ".eval":
+            with path.open("rb") as file:
+                start = file.read(START)
+            match = STATUS.search(start) if b'"eval"' in start else None
+            return match[1].decode() if match else None
+        with zipfile.ZipFile(path) as archive:
+            if "header.json" not in archive.namelist():
+                return "started" if "_journal/start.json" in archive.namelist() else None
+            header = json.loads(archive.read("header.json"))
+    except (zipfile.BadZipFile, OSError, ValueError, LookupError, NotImplementedError, RuntimeError):
+        return None
+    return str(header["status"]) if isinstance(header, dict) and "status" in header else None
 
 
 def _header_path(folder: Path) -> Path | None:

@@ -16,7 +16,20 @@ CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 
 OBJECTS = "objects"  # the folder of the objects
 # How the names in the folder of a store begin.
-NAMES = ("CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "tokens", "upgraded")
+NAMES = (
+    "CURRENT",
+    "LOCK",
+    "audit",
+    "cache",
+    "gen-",
+    "incoming",
+    OBJECTS,
+    "people.sqlite",
+    "refused",
+    "tokens",
+    "upgraded",
+    "watch",
+)
 DRAFT = ".part"  # ending of the name of a file that is being written
 
 
@@ -152,6 +165,7 @@ class FolderFiles:
             return None
 
     def write_notes(self, name: str, text: str) -> None:
+        make_folder(self.root)
         (self.root / name).write_text(text, encoding="utf-8")
 
     def sweep_drafts(self) -> None:

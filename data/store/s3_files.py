@@ -26,14 +26,28 @@ BETWEEN_SWEEPS = 60.0  # seconds
 RETRY_FOR = timedelta(seconds=30)
 
 
+def open_bucket(url: str) -> S3Store:
+    """Open ``s3://BUCKET/PREFIX``. Keys, region and endpoint come from the usual environment variables ``AWS_*``.
+
+    Raises ``obstore.exceptions.BaseError``.
+    """
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    return S3Store.from_url(
+        url,
+        client_options={"allow_http": endpoint.startswith("http://"), "timeout": "60s", "connect_timeout": "5s"},
+        retry_config={"max_retries": 8, "retry_timeout": RETRY_FOR},
+        config={"endpoint": endpoint} if endpoint else None,
+    )
+
+
 class S3Files:
     """The files of a store in a bucket.
 
     Files never change, so a copy stays valid. DuckDB and the code that compares checksums both read a copy like any local file:
     what was compared is what is read.
 
-    ``root`` is the folder for copies, and ``capacity`` the bytes of copies to keep. Keys, region and endpoint come from the usual
-    environment variables ``AWS_*``. Raises ``OSError`` if the address or the variables cannot be used.
+    ``root`` is the folder for copies, and ``capacity`` the bytes of copies to keep. Raises ``OSError`` if the address or the
+    environment variables cannot be used.
     """
 
     copied = True
@@ -44,14 +58,8 @@ class S3Files:
         self.capacity = capacity
         self._lock = threading.Lock()
         self._swept_at = 0.0
-        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
         with self._translated(url):
-            self._store = S3Store.from_url(
-                url,
-                client_options={"allow_http": endpoint.startswith("http://"), "timeout": "60s", "connect_timeout": "5s"},
-                retry_config={"max_retries": 8, "retry_timeout": RETRY_FOR},
-                config={"endpoint": endpoint} if endpoint else None,
-            )
+            self._store = open_bucket(url)
 
     @contextmanager
     def _translated(self, name: str) -> Iterator[None]:

@@ -1,0 +1,328 @@
+"""``python -m dashboard check``: a gate for builds. It says whether answers keep to limits, or are worse than a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple, Unpack
+from urllib.parse import parse_qsl
+from xml.etree import ElementTree
+
+import click
+import numpy as np
+
+from dashboard.cli.importing import FileOptions, file_options, import_options
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
+from dashboard.http.messages import error_message
+from dashboard.settings import Settings
+from dashboard.ui.numbers import p_value_text, short
+from dashboard.uploads.summaries import IncomingRun, incoming_runs
+from data.importing.dry_run import DryRun, open_dry_run
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.importing.seed import seed
+from data.plurals import counted
+from data.scratch_folders import scratch_folder
+from data.store import Snapshot, Store, StoreError, open_store
+from queries.compare import Difference, comparison
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.inference import SMALL_SAMPLE
+from queries.engine.multiple_comparisons import holm
+from queries.leaderboard import LeaderboardRow, leaderboard
+from queries.metrics import CATALOGUE, Metric
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.reference_people import with_people
+
+Side = Literal["at most", "at least"]
+SINGLE = "these are the answers to a single question"
+NOTE = (
+    "Intervals are 95 % intervals. What is not shown to be worse, or outside a limit, can still be so: the fewer questions, the "
+    "larger a difference has to be to show."
+)
+
+
+class CannotCheck(click.ClickException):
+    """Ends the command with exit code 2, because nothing could be judged."""
+
+    exit_code = 2
+
+
+class Limit(NamedTuple):
+    """What a metric may be at most or at least."""
+
+    metric: Metric
+    side: Side
+    value: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.side} {self.value:g}"
+
+
+class Verdict(NamedTuple):
+    """A rule for a run: its text without the metric, what was measured, and what follows, which begins with holds or fails."""
+
+    run: IncomingRun
+    metric: Metric
+    rule: str
+    measured: str
+    says: str
+
+    @property
+    def fails(self) -> bool:
+        return self.says.startswith("fails")
+
+    @property
+    def line(self) -> str:
+        return f"{self.metric.label} {self.measured}, {self.rule}: {self.says}"
+
+
+def _read_metric(key: str) -> Metric:
+    if key not in CATALOGUE:
+        raise click.BadParameter(f"there is no metric {key!r}; there are: {', '.join(CATALOGUE)}")
+    return CATALOGUE[key]
+
+
+def _read_limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[Limit]:
+    side: Side = "at most" if parameter.name == "most" else "at least"
+    limits = []
+    for text in texts:
+        key, _, number = text.partition("=")
+        try:
+            limits.append(Limit(_read_metric(key), side, float(number)))
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not METRIC=NUMBER, such as ece=.1") from None
+    return limits
+
+
+def _read_compared(context: click.Context, parameter: click.Parameter, keys: tuple[str, ...]) -> list[Metric]:
+    metrics = [_read_metric(key) for key in dict.fromkeys(keys)]
+    for metric in metrics:
+        if not metric.ranks:
+            raise click.BadParameter(f"no value of {metric.key} is better than another one; choose a metric that ranks runs")
+    return metrics
+
+
+@click.command("check")
+@file_options
+@click.option("--dataset", metavar="ID", help="Dataset that the answers are for.")
+@click.option("--max", "most", metavar="METRIC=X", multiple=True, callback=_read_limits, help="At most X; can be repeated.")
+@click.option("--min", "least", metavar="METRIC=X", multiple=True, callback=_read_limits, help="At least X; can be repeated.")
+@click.option("--not-worse", metavar="METRIC", multiple=True, callback=_read_compared, help="Not worse than the baseline.")
+@click.option("--baseline", metavar="RUN|FILE", help="A run of the store, or a file with the answers of one run.")
+@click.option("--strict", is_flag=True, help="Judge by the values alone, however uncertain they are.")
+@click.option("--query", metavar="TEXT", default="", help="Filters and conventions of an address: 'binning=mass15&failed=1'.")
+@click.option("--summary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Append a report in Markdown.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a report as JUnit XML.")
+@click.option("--store", metavar="STORE", help="The store with the dataset, instead of CLUELINE_STORE; it is only read.")
+@click.pass_obj
+def check_command(
+    settings: Settings,
+    paths: Sequence[Path],
+    dataset: str | None,
+    most: list[Limit],
+    least: list[Limit],
+    not_worse: list[Metric],
+    baseline: str | None,
+    strict: bool,
+    query: str,
+    summary: Path | None,
+    junit: Path | None,
+    store: str | None,
+    **options: Unpack[FileOptions],
+) -> None:
+    """Check the answers in files against limits and a baseline. Nothing is stored, and no server is needed.
+
+    A limit is broken if the whole 95 % interval lies beyond it. A run is worse than the baseline if the difference on the
+    questions that both answered is significant: p < 0.05, adjusted for all --not-worse by Holm's method. With --strict, values
+    alone decide. Exit codes: 0 if all holds, 1 if something fails, 2 if it cannot be checked.
+    """
+    if not (most or least or not_worse):
+        raise click.UsageError("Say what must hold, such as --max ece=.1, --min accuracy=.5 or --not-worse brier.")
+    if bool(not_worse) != bool(baseline):
+        raise click.UsageError("--not-worse and --baseline belong together, as in --not-worse brier --baseline RUN.")
+    try:
+        with ExitStack() as stack:
+            used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, dataset, options))
+            progress = stack.enter_context(progress_bar("Checking"))
+            chosen = import_options(options, used, dataset=dataset)
+            dry_run = stack.enter_context(
+                open_dry_run(used, paths, chosen, form=options["form"], content="datasets", progress=progress)
+            )
+            runs = incoming_runs(dry_run.snapshot, dry_run.report.runs, dry_run.stored, ())
+            verdicts = judge(dry_run, runs, query, [*most, *least], not_worse, reference, strict)
+    except Refused as refused:
+        raise CannotCheck(refusal(refused, "checked").message) from refused
+    except BadRequest as error:
+        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
+        more = " A baseline can also be a file of answers." if error.field == "b" else ""
+        raise CannotCheck(error_message(error) + allowed + more) from error
+    except (StoreError, CommandRefused) as error:
+        raise CannotCheck(error_message(error) if isinstance(error, StoreError) else error.message) from error
+    print_remarks(dry_run.report.repaired, dry_run.report.warnings)
+    for run in runs:
+        click.echo(_title(run, dry_run.dataset))
+        for verdict in (verdict for verdict in verdicts if verdict.run is run):
+            click.echo(f"  {verdict.line}")
+    try:
+        if summary:
+            with summary.open("a", encoding="utf-8") as file:  # the steps of a job share one file
+                file.write(markdown(dry_run.dataset, runs, verdicts))
+        if junit:
+            ElementTree.ElementTree(junit_xml(dry_run.dataset, verdicts)).write(junit, "utf-8", xml_declaration=True)
+    except OSError as error:
+        raise CannotCheck(f"{error.filename} cannot be written: {error.strerror}; choose another file.") from error
+    if any(verdict.fails for verdict in verdicts):
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _prepared(
+    store: Store, baseline: str | None, dataset: str | None, options: FileOptions
+) -> Iterator[tuple[Store, str | None]]:
+    """Yield the store to measure in, and the id of the baseline. A file goes into a copy of the store, made for this."""
+    path = Path(baseline) if baseline and Path(baseline).exists() else None
+    empty = store.version() == "0"
+    if path is None and not empty:
+        yield store, baseline
+        return
+    with scratch_folder() as folder:
+        copy = open_store(folder / "store")
+        try:
+            if empty:
+                seed(copy)
+            else:
+                copy.adopt(store, store.pointer().name, is_copy=True)
+            if path is None:
+                yield copy, baseline
+                return
+            runs = import_paths(copy, [path], import_options(options, copy, dataset=dataset), form=options["form"]).runs
+            if len(runs) != 1:
+                raise CannotCheck(f"{path} holds {counted(len(runs), 'run')}; a baseline is the answers of one run.")
+            yield copy, runs[0]
+        finally:
+            copy.close()
+
+
+def judge(
+    dry_run: DryRun,
+    runs: Sequence[IncomingRun],
+    query: str,
+    limits: Sequence[Limit],
+    compared: Sequence[Metric],
+    baseline: str | None,
+    strict: bool,
+) -> list[Verdict]:
+    """Judge each run by each rule, in order. Each run is measured on its own, on all that it answered of the selection.
+
+    Raises ``BadRequest`` if the query has an invalid key or value, or the dataset no such baseline.
+    """
+    snapshot = dry_run.snapshot
+    pairs = [("dataset", dry_run.dataset), *parse_qsl(query, keep_blank_values=True)]
+    selection = read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
+    measured = with_people(snapshot, selection.dataset, selection.people)
+    differences = {run.run: _differences(measured, selection, run.run, baseline, compared) for run in runs}
+    family = [differences[run.run][metric.key] for run in runs for metric in compared]
+    raw = [np.nan if part is None or part.p_value is None else part.p_value for part in family]
+    adjusted = iter(holm(np.array(raw)).tolist())
+    verdicts = []
+    for run in runs:
+        rows = leaderboard(measured, selection.on_runs([run.run]), [limit.metric for limit in limits], intervals=True).rows
+        for limit in limits:
+            verdicts.append(Verdict(run, limit.metric, limit.text, *_within(rows[0] if rows else None, limit, strict)))
+        for metric in compared:
+            judged = _compared(run, differences[run.run][metric.key], next(adjusted), baseline or "", strict)
+            verdicts.append(Verdict(run, metric, "not worse than the baseline", *judged))
+    return verdicts
+
+
+def _differences(
+    snapshot: Snapshot, selection: Selection, run: str, baseline: str | None, metrics: Sequence[Metric]
+) -> dict[str, Difference | None]:
+    """Return the differences to the baseline; None where it is the same run."""
+    if baseline is None or run == baseline:
+        return dict.fromkeys((metric.key for metric in metrics), None)
+    return {**comparison(snapshot, selection, run, baseline, metrics).metrics}
+
+
+def _within(row: LeaderboardRow | None, limit: Limit, strict: bool) -> tuple[str, str]:
+    """Return what was measured of a limit, and what follows."""
+    cell = row.metrics[limit.metric.key] if row else None
+    if row is None or cell is None or cell.value is None:
+        return "has no value", f"fails: {cell.missing if cell else 'the selection holds no answer of the run'}"
+
+    def beyond(value: float) -> bool:
+        return value > limit.value if limit.side == "at most" else value < limit.value
+
+    if cell.low is None or cell.high is None:
+        return short(cell.value), _by_value(beyond(cell.value), None if strict else cell.no_interval or row.unranked or SINGLE)
+    measured = f"{short(cell.value)} [{short(cell.low)}, {short(cell.high)}]"
+    direction = "above" if limit.side == "at most" else "below"
+    if strict:
+        return measured, _by_value(beyond(cell.value), None)
+    if beyond(cell.low) and beyond(cell.high):
+        return measured, f"fails, the whole interval is {direction}"
+    if beyond(cell.low) or beyond(cell.high):
+        return measured, f"holds, not shown to be {direction}{_few(cell.questions)}"
+    return measured, "holds, the whole interval is within"
+
+
+def _compared(run: IncomingRun, difference: Difference | None, p_value: float, baseline: str, strict: bool) -> tuple[str, str]:
+    """Return what was measured of a difference to the baseline, and what follows; ``p_value`` is adjusted."""
+    if difference is None:
+        return "is that of the baseline", "holds, these are the same answers"
+    if difference.difference is None:
+        return "has no difference", f"fails: {difference.missing}"
+    measured = f"{short(difference.a)} against {short(difference.b)}, difference {short(difference.difference)}"
+    worse = difference.better == baseline
+    if difference.low is None:
+        return measured, _by_value(worse, None if strict else difference.no_interval or SINGLE)
+    measured += f" [{short(difference.low)}, {short(difference.high)}], p {p_value_text(p_value)}"
+    if strict:
+        return measured, _by_value(worse, None)
+    if difference.better is None or not p_value < SIGNIFICANCE:  # NaN shows nothing
+        return measured, f"holds, not shown to be worse{_few(run.questions)}"
+    return measured, "fails, shown to be worse" if worse else "holds, shown to be better"
+
+
+def _by_value(fails: bool, no_interval: str | None) -> str:
+    word = "fails" if fails else "holds"
+    return f"{word} by the value alone, because there is no interval: {no_interval}" if no_interval else word
+
+
+def _few(questions: int) -> str:
+    return f"; with {counted(questions, 'question')}, little can be shown" if questions < SMALL_SAMPLE else ""
+
+
+def _title(run: IncomingRun, dataset: str) -> str:
+    title = f"{run.model} ({run.elicitation}), {counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
+    return title + (f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else "")
+
+
+def markdown(dataset: str, runs: Sequence[IncomingRun], verdicts: Sequence[Verdict]) -> str:
+    """Return a report for the summary of a job."""
+    failed = sum(verdict.fails for verdict in verdicts)
+    lines = [f"### Calibration: {f'{failed} of {len(verdicts)} rules fail' if failed else 'all rules hold'}"]
+    for run in runs:
+        lines += ["", _title(run, dataset), "", "| | metric | measured | rule | |", "|---|---|---|---|---|"]
+        for verdict in (verdict for verdict in verdicts if verdict.run is run):
+            cells = ("❌" if verdict.fails else "✅", verdict.metric.label, verdict.measured, verdict.rule, verdict.says)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join([*lines, "", NOTE, "", ""])
+
+
+def junit_xml(dataset: str, verdicts: Sequence[Verdict]) -> ElementTree.Element:
+    """Return a report as JUnit XML, a test case for each rule of each run."""
+    failed = sum(verdict.fails for verdict in verdicts)
+    suite = ElementTree.Element(
+        "testsuite", name=f"clueline {dataset}", tests=str(len(verdicts)), failures=str(failed), errors="0"
+    )
+    for verdict in verdicts:
+        name, run = f"{verdict.metric.label} {verdict.rule}", f"{verdict.run.model} ({verdict.run.elicitation})"
+        case = ElementTree.SubElement(suite, "testcase", classname=run, name=name)
+        if verdict.fails:
+            ElementTree.SubElement(case, "failure", message=verdict.line)
+        ElementTree.SubElement(case, "system-out").text = verdict.line
+    return suite

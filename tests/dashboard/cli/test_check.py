@@ -1,0 +1,195 @@
+"""``python -m dashboard check``: exit codes by intervals and p-values of answers that are imported elsewhere for comparison."""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from tests.helpers.paths import ROOT
+from tests.helpers.stores import file_times
+
+BASELINE = "5666c918c1e9e4dd"  # BM25, softmax
+METRICS = ("brier", "macro_ce", "calscore")
+
+
+def altered(path, change, questions=60):
+    """Write the baseline's answers with other confidences, under the same name."""
+    with (ROOT / "data/sample/pyramid/responses/bm25.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["elicitation"] == "softmax"]
+    kept = [*dict.fromkeys(row["question_id"] for row in rows)][:questions]
+    rows = [row | {"confidence": change(float(row["confidence"]), number)} for number, row in enumerate(rows)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row for row in rows if row["question_id"] in kept)
+    return path
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Slightly surer than the baseline on some clues, so that differences are small."""
+    return altered(tmp_path_factory.mktemp("answers") / "answers.csv", lambda c, n: min(1, round(c + 0.12 * (n % 5 < 2), 4)))
+
+
+@pytest.fixture(scope="module")
+def api(seeded, answers, tmp_path_factory, cli):
+    """JSON of a store into which the answers were imported, and the id of their run."""
+    store = shutil.copytree(seeded, tmp_path_factory.mktemp("imported") / "store", ignore=shutil.ignore_patterns("cache"))
+    assert cli("import", answers, "--dataset", "pyramid", store=store).returncode == 0
+    client = create_app(Settings(store=str(store), workers=1)).test_client()
+    runs = client.get("/api/v1/runs?dataset=pyramid").json["runs"]
+    (run,) = [run["run"] for run in runs if run["file_name"] == "answers.csv"]
+    return lambda address: client.get(f"/api/v1/{address}".replace("RUN", run))
+
+
+@pytest.fixture
+def check(cli, seeded):
+    def run(path, *options):
+        before = file_times(seeded)
+        done = cli("check", path, "--dataset", "pyramid", *options, store=seeded)
+        assert file_times(seeded) == before
+        return done
+
+    return run
+
+
+def test_a_limit_is_broken_by_the_whole_interval(check, answers, api):
+    (row,) = api("leaderboard?dataset=pyramid&run=RUN&metrics=ece,accuracy&intervals=1").json["rows"]
+    cell, right = row["metrics"]["ece"], row["metrics"]["accuracy"]
+    assert cell["low"] < cell["value"] < cell["high"]
+    inside, outside = (cell["low"] + cell["value"]) / 2, cell["low"] - 1e-6
+    for options, code, says in [
+        (("--max", f"ece={inside}"), 0, "holds, not shown to be above"),
+        (("--max", f"ece={inside}", "--strict"), 1, "fails"),
+        (("--max", f"ece={outside}"), 1, "fails, the whole interval is above"),
+        (("--max", f"ece={cell['high'] + 1e-6}"), 0, "holds, the whole interval is within"),
+        (("--min", f"accuracy={right['high'] + 1e-6}"), 1, "fails, the whole interval is below"),
+        (("--min", f"accuracy={right['high'] - 1e-6}"), 0, "holds, not shown to be below"),
+        (("--min", f"accuracy={right['high'] - 1e-6}", "--strict"), 1, "fails"),
+    ]:
+        done = check(answers, *options)
+        assert (done.returncode, done.stdout.strip().endswith(f": {says}")) == (code, True), done.stdout
+    line = check(answers, "--max", "ece=.9").stdout.splitlines()[1]
+    assert line.strip().startswith(f"ECE {cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}], at most 0.9: ")
+
+
+def test_values_and_their_spread_by_hand(check, answers, api):
+    """The Brier score, and the standard error of a mean over clusters of clues, from the answers."""
+    losses = {}
+    for item in api("items?dataset=pyramid&run=RUN&limit=1000").json["items"]:
+        losses.setdefault(item["question_id"], []).append((item["confidence"] - item["correct"]) ** 2)
+    items = sum(map(len, losses.values()))
+    assert items == 339
+    brier = sum(map(sum, losses.values())) / items
+    spread = sum((sum(part) - brier * len(part)) ** 2 for part in losses.values()) ** 0.5 / items
+    for limit, strict, code in [
+        (brier - 1e-6, True, 1), (brier + 1e-6, True, 0), (brier - spread, False, 0), (brier - 4 * spread, False, 1),
+    ]:  # fmt: skip
+        done = check(answers, "--max", f"brier={limit}", *(["--strict"] if strict else []))
+        assert done.returncode == code and f"Brier {brier:.3f}" in done.stdout, done.stdout
+
+
+def test_not_worse_is_judged_by_holm_over_all_rules(check, answers, api):
+    compared = api(f"compare?dataset=pyramid&a=RUN&b={BASELINE}&metrics={','.join(METRICS)}").json["metrics"]
+    ascending = sorted(METRICS, key=lambda key: compared[key]["p_value"])
+    adjusted, largest = {}, 0.0
+    for place, key in enumerate(ascending):
+        largest = adjusted[key] = max(largest, min(1, compared[key]["p_value"] * (len(METRICS) - place)))
+    worse = {key for key in METRICS if compared[key]["better"] == BASELINE}
+    fails = {key for key in worse if adjusted[key] < 0.05}
+    alone = {key for key in worse if compared[key]["p_value"] < 0.05}
+    assert fails < worse and fails < alone, "the answers must show the difference between the rules"
+    together = check(answers, *(part for key in METRICS for part in ("--not-worse", key)), "--baseline", BASELINE)
+    assert together.returncode == bool(fails)
+    assert together.stdout.count("fails, shown to be worse") == len(fails)
+    for key in METRICS:
+        single = check(answers, "--not-worse", key, "--baseline", BASELINE)
+        assert single.returncode == (key in alone), single.stdout
+        strict = check(answers, "--not-worse", key, "--baseline", BASELINE, "--strict")
+        assert strict.returncode == (key in worse), strict.stdout
+
+
+def test_a_file_is_the_same_baseline_as_its_run(check, answers, api, tmp_path):
+    """The file has the model and the elicitation of the answers, too."""
+    exported = tmp_path / "baseline.csv"
+    exported.write_bytes(api(f"runs/{BASELINE}/responses.csv").data)
+    options = ("--not-worse", "brier", "--not-worse", "ece", "--baseline")
+    by_run, by_file = check(answers, *options, BASELINE), check(answers, *options, exported)
+    assert by_run.stdout == by_file.stdout and by_run.returncode == by_file.returncode
+    same = check(exported, "--not-worse", "brier", "--baseline", exported)
+    assert same.returncode == 0 and "these are the same answers" in same.stdout
+
+
+def test_little_is_said_to_show_little(check, tmp_path):
+    few = altered(tmp_path / "few.csv", lambda c, n: c, questions=4)
+    done = check(few, "--max", "ece=.3")
+    assert done.returncode == 0 and "; 56 questions not answered" in done.stdout and "with 4 questions, little" in done.stdout
+    single = altered(tmp_path / "one.csv", lambda c, n: c, questions=1)
+    for limit, code in (("1", 0), ("0.001", 1)):
+        done = check(single, "--max", f"ece={limit}")
+        assert done.returncode == code and "by the value alone, because there is no interval" in done.stdout
+
+
+def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
+    """Other confidences for the same guesses: the accuracy differs on no question, so there is neither interval nor p-value."""
+    done = check(answers, "--not-worse", "accuracy", "--baseline", BASELINE)
+    assert done.returncode == 0 and "difference 0.000, not worse than the baseline: holds by the value alone" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ((), "--max ece=.1"),
+        (("--max", "ece"), "METRIC=NUMBER"),
+        (("--max", "eec=.1"), "there are: brier"),
+        (("--not-worse", "brier"), "--baseline RUN"),
+        (("--not-worse", "uncertainty", "--baseline", BASELINE), "a metric that ranks runs"),
+        (("--not-worse", "brier", "--baseline", "absent"), f"There are: {BASELINE}"),
+        (("--max", "ece=1", "--query", "binning=none"), "There are: width10"),
+        (("--max", "ece=1", "--dataset", "absent"), "the store has: lifeeval"),
+        (("--max", "ece=1", "--junit", "/absent/file.xml"), "choose another file"),
+    ],
+)
+def test_a_mistake_is_code_two_and_says_how_to_go_on(check, answers, options, advice):
+    done = check(answers, *options)
+    assert done.returncode == 2 and advice in done.stderr, done.stderr
+
+
+def test_a_store_that_is_absent_or_damaged(cli, answers, copied, tmp_path):
+    """The bundled datasets can be answered without any store, and none is made."""
+    done = cli("check", answers, "--dataset", "pyramid", "--max", "ece=1", "--store", tmp_path / "absent")
+    assert done.returncode == 0 and not (tmp_path / "absent").exists()
+    (copied / "CURRENT").write_text("damaged", encoding="utf-8")
+    done = cli("check", answers, "--dataset", "pyramid", "--max", "ece=1", store=copied)
+    assert done.returncode == 2 and "python -m dashboard repair" in done.stderr
+
+
+def test_the_workflow_of_the_documentation_runs(answers, copied, api, tmp_path):
+    text = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
+    assert len(text.splitlines()) <= 13
+    *_, command = [step["run"] for step in yaml.safe_load(text)["jobs"]["check"]["steps"] if "run" in step]
+    shutil.copy(answers, tmp_path / "answers.csv")
+    copied.rename(tmp_path / "calibration")
+    (tmp_path / "baseline.csv").write_bytes(api(f"runs/{BASELINE}/responses.csv").data)
+    summary = tmp_path / "summary.md"
+    summary.write_text("An earlier step.\n", encoding="utf-8")
+    command = command.replace("clueline ", f"{sys.executable} -m dashboard ", 1)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(summary)}
+    done = subprocess.run(command, shell=True, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    suite = ElementTree.parse(tmp_path / "calibration.xml").getroot()
+    assert done.returncode == (suite.get("failures") != "0"), done.stderr
+    assert [case.get("name") for case in suite] == [
+        "ECE at most 0.5", "Brier not worse than the baseline", "CalScore not worse than the baseline",
+    ]  # fmt: skip
+    assert len(suite.findall("testcase/failure")) == int(suite.get("failures"))
+    lines = [case.findtext("system-out") for case in suite]
+    assert lines == [line.strip() for line in done.stdout.splitlines()[1:]]
+    written = summary.read_text(encoding="utf-8")
+    assert written.startswith("An earlier step.\n") and written.count("\n| ✅ |") + written.count("\n| ❌ |") == 3

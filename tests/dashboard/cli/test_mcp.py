@@ -1,0 +1,83 @@
+"""``python -m dashboard mcp``, driven by the client of the official package."""
+
+import json
+import sys
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from dashboard.app import create_app
+from dashboard.cli.mcp import MAX_CHARACTERS, small, tool_server
+from dashboard.registry.addresses import ROUTES
+from dashboard.settings import Settings
+from data.store import open_store
+from data.store.tokens_and_readers import Tokens
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment
+
+
+def calls(server, *wanted):
+    """Return the tools by name, and for each call whether it is an error, and its texts."""
+
+    async def ask():
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+            results = [await client.call_tool(name, arguments) for name, arguments in wanted]
+            return tools, [(result.is_error, [part.text for part in result.content]) for result in results]
+
+    tools, results = anyio.run(ask)
+    return {tool.name: tool for tool in tools}, results
+
+
+def test_an_agent_starts_it_and_asks(seeded):
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "dashboard", "mcp"], cwd=str(ROOT), env=environment(store=seeded)
+    )
+    filters = {"category": ["Literature", "Science"], "common": 0}
+    arguments = {"dataset": "pyramid", "metrics": "ece,brier", "filters": filters, "rows": 3}
+    tools, (board, run, unknown, refused) = calls(
+        server, ("leaderboard", arguments), ("runs_run_id", {"run_id": "5666c918c1e9e4dd"}), ("runs_run_id", {}),
+        ("leaderboard", {"dataset": "absent"}),
+    )  # fmt: skip
+    client = create_app(Settings(store=str(seeded), workers=1)).test_client()
+    query = "dataset=pyramid&metrics=ece,brier&category=Literature&category=Science&common=0"
+    expected = client.get(f"/api/v1/leaderboard?{query}").json
+    answer = json.loads(board[1][0])
+    assert [row["run"] for row in answer["rows"]] == [row["run"] for row in expected["rows"][:3]]
+    assert answer["rows"][2]["metrics"]["ece"]["value"] == expected["rows"][2]["metrics"]["ece"]["value"]
+    assert board[1][1] == f"Cut: rows (3 of {len(expected['rows'])}). Ask with more rows, or filters."
+    assert not run[0] and json.loads(run[1][0])["model"] == "BM25" and len(run[1]) == 1
+    assert unknown == (True, ["this needs: run_id"])
+    assert refused == (True, ["There is no dataset 'absent'. There are: pyramid, lifeeval, tone."])
+    assert len(tools) == sum(route.answer is not None for route in ROUTES)
+    assert all(tool.annotations.read_only_hint and tool.description for tool in tools.values())
+    assert tools["compare"].input_schema["required"] == ["a", "b"] and "margin" in tools["compare"].input_schema["properties"]
+
+
+@pytest.mark.parametrize(("read", "public"), [("open", True), ("token", False)])
+def test_rights_are_those_of_a_token(copied, read, public):
+    tokens = Tokens(open_store(copied).register)
+    secrets = {name: tokens.create(name, "read") for name in ("ann", "bob")}
+    tokens.make_private("tone", ("ann",), None)
+    app = create_app(Settings(store=str(copied), workers=1, read=read))
+    for secret, datasets in [
+        (None, {"pyramid", "lifeeval"} if public else set()), (secrets["bob"], {"pyramid", "lifeeval"}),
+        (secrets["ann"], {"pyramid", "lifeeval", "tone"}), ("wrong", set()),
+    ]:  # fmt: skip
+        _, (listed, tone) = calls(tool_server(app, secret), ("datasets", {}), ("leaderboard", {"dataset": "tone"}))
+        assert listed[0] == (not datasets) and tone[0] == ("tone" not in datasets)
+        if datasets:
+            assert {dataset["dataset"] for dataset in json.loads(listed[1][0])["datasets"]} == datasets
+
+
+def test_long_answers_are_cut_and_say_so(seeded):
+    answer = {"a": [{"b": [*range(30)], "c": None, "d": 0}] * 25, "e": "text"}
+    text, note = small(answer, 20)
+    assert json.loads(text) == {"a": [{"b": [*range(20)], "d": 0}] * 20, "e": "text"}
+    assert note == "Cut: a (20 of 25), a.b (20 of 30). Ask with more rows, or filters."
+    assert small({"a": [1, 2]}, 2) == ('{"a":[1,2]}', "")
+    text, note = small({"a": ["x" * 5000] * 30}, 30)
+    assert len(json.loads(text)["a"]) == 3 and "a (3 of 30)" in note and "fewer metrics" in note
+    text, note = small({"a": "x" * 50_000}, 20)
+    assert len(text) == MAX_CHARACTERS and "only the beginning" in note

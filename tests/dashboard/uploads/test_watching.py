@@ -1,0 +1,223 @@
+"""Watched folders: what goes in, once each, whatever is killed; what waits, and what is refused."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from functools import partial
+
+import msgspec
+import pytest
+
+from dashboard.uploads.import_process import run_job
+from dashboard.uploads.watching import NOTES, Watch, watched_files
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import StoreError, open_store
+from data.store.repair import inspect_version
+from data.store.tokens_and_readers import Tokens
+from tests.helpers.drawn_pages import drawn, words
+from tests.helpers.evaluation_logs import (
+    helm_instance,
+    helm_joint,
+    helm_stats,
+    inspect_log,
+    inspect_sample,
+    inspect_score,
+    lm_eval_sample,
+    write_eval,
+    write_helm,
+    write_lines,
+)
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment, start_server
+
+TABLE = "id,prompt,gold,prediction,p_true,judge\nq1,Which?,Nile,the Nile,0.91,C\nq2,Where?,Rome,Paris,0.4,I\nq3,Who?,x,z,0.2,I\n"
+ANSWERS = "question_id,clue,guess,confidence,model,elicitation\nlit-01,0,Dracula,0.25,mine,said\nlit-02,0,Emma,0.5,mine,said\n"
+
+
+def eval_log(task, status="success"):
+    samples = [inspect_sample(name, {"match": inspect_score(confidence=0.5 + n / 10)}) for n, name in enumerate("abc")]
+    return inspect_log(samples, status=status, task=task)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "logs"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(tmp_path / "store", threads=1)
+    yield opened
+    opened.close()
+
+
+def watching(store, folder):
+    return Watch(store, str(folder), partial(run_job, store=store))
+
+
+def runs(store):
+    return sorted(store.snapshot().rows("select run, model, elicitation, dataset, items from runs"))
+
+
+def fill(folder):
+    """Write what is to be imported, and return its paths."""
+    instances = [helm_instance(name) for name in ("a", "b")]
+    states, stats = [helm_joint(instance) for instance in instances], [helm_stats(i["id"], exact_match=1.0) for i in instances]
+    samples = folder / "lab__opus" / "samples_towns_2026-01-02T03-04-05.678.jsonl"
+    write_lines(samples, [lm_eval_sample(number, (-1.0, -2.0)) for number in range(3)])
+    (samples.parent / "results_2026-01-02T03-04-05.678.json").write_text('{"model_name": "lab/opus"}', encoding="utf-8")
+    (folder / "results.csv").write_text(TABLE, encoding="utf-8")
+    return [
+        write_eval(folder / "2026" / "rivers.eval", eval_log("rivers")),
+        samples,
+        write_helm(folder / "helm" / "towns:model=openai_gpt", states, stats),
+        folder / "results.csv",
+    ]
+
+
+def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
+    paths = fill(folder)
+    write_eval(folder / "growing.eval", eval_log("seas"), header=None)
+    write_eval(folder / "failed.eval", eval_log("lakes", "error"))
+    write_helm(folder / "unfinished:model=gpt", [helm_joint(helm_instance("c"))])
+    (folder / "notes.md").write_text("# Notes", encoding="utf-8")
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "results.csv").write_text(TABLE, encoding="utf-8")
+    watched = watching(store, folder)
+    assert [*watched.look()] == [] and runs(store) == []
+    became = dict(watched.look())
+    names = {str(path.relative_to(folder)) for path in paths}
+    assert {name: file.state for name, file in became.items()} == dict.fromkeys(names, "imported") | {
+        "growing.eval": "waiting", "unfinished:model=gpt": "waiting", "failed.eval": "refused",
+    }  # fmt: skip
+    assert "'error'" in became["failed.eval"].says and watched.ignored == {".md": 1}
+    other = open_store(tmp_path / "other")
+    for path in paths:
+        import_paths(other, [path], ImportOptions())
+    assert runs(store) == runs(other) and len(runs(store)) == 4
+    assert {run for file in became.values() for run in file.runs} == {run for run, *_ in runs(store)}
+    assert ("lab/opus", "towns") in {(model, dataset) for _, model, _, dataset, _ in runs(store)}
+    version = store.version()
+    for again in (watched, watching(store, folder)):  # also after a restart
+        assert [*again.look(), *again.look()] == []
+    store.files.write_notes(NOTES, '{"cut off')  # by a kill: everything is read again, and adds nothing
+    again = watching(store, folder)
+    read = dict([*again.look(), *again.look()])
+    assert all("already there" in read[name].says for name in names) and len(read) == len(became)
+    assert store.version() == version
+    write_eval(folder / "growing.eval", eval_log("seas"))
+    assert [name for name, _ in [*again.look(), *again.look()]] == ["growing.eval"] and len(runs(store)) == 5
+
+
+def test_a_half_written_file_waits(folder, store):
+    path, watched = folder / "answers.csv", watching(store, folder)
+    lines = TABLE.splitlines(keepends=True)
+    for count in range(2, len(lines) + 1):
+        path.write_text("".join(lines[:count]), encoding="utf-8")
+        assert [*watched.look()] == []
+    ((name, file),) = watched.look()
+    assert (name, file.state) == ("answers.csv", "imported")
+    assert [items for *_, items in runs(store)] == [3]
+
+
+def test_a_refused_file_is_tried_again(folder, store):
+    """When it changes, and when a dataset is added that it may answer."""
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    (folder / "pyramid").mkdir()
+    (folder / "pyramid" / "answers.csv").write_text(ANSWERS, encoding="utf-8")
+    watched = watching(store, folder)
+    assert [*watched.look()] == []
+    became = dict(watched.look())
+    assert "not a JSON object" in became["broken.json"].says and "which dataset" in became["pyramid/answers.csv"].says
+    assert [*watched.look()] == []
+    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(), form="bundle")
+    ((name, file),) = watched.look()  # its folder has the name of the dataset
+    assert (name, file.state) == ("pyramid/answers.csv", "imported")
+    (folder / "broken.json").unlink()
+    assert [*watched.look()] == [] and {file.state for file in watched_files(store).values()} == {"imported"}
+
+
+def test_a_folder_with_the_store_is_not_watched(store, tmp_path):
+    for folder in (tmp_path, store.local, store.local / "objects"):
+        with pytest.raises(StoreError, match="watch another folder"):
+            watching(store, folder)
+
+
+def test_the_command_says_what_it_did(folder, store, cli):
+    (folder / "results.csv").write_text(TABLE, encoding="utf-8")
+    done = cli("watch", folder, "--once", "--every", "0.2", store=store.place)
+    assert done.returncode == 0 and done.stdout.startswith("results.csv: imported, dataset results; run ")
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    for _ in range(2):  # also if it was refused before
+        done = cli("watch", folder, "--once", "--every", "0.2", store=store.place)
+        assert done.returncode == 1 and done.stderr.startswith("broken.json: refused, broken.json, line ") and not done.stdout
+    assert cli("watch", folder / "absent", "--once", store=store.place).returncode == 1
+
+
+@pytest.mark.parametrize(("mode", "private", "shown"), [("open", False, True), ("open", True, False), ("token", False, False)])
+def test_the_page_of_runs_shows_reasons_to_uploaders(app_taking_uploads, folder, mode, private, shown):
+    app = app_taking_uploads(mode)
+    store = app.extensions["clueline"].store
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    watched = watching(store, folder)
+    assert len([*watched.look(), *watched.look()]) == 1
+    if private:
+        Tokens(store.register).make_private("tone", (), None)
+    text = words(drawn(app, "runs", "dataset=pyramid"))
+    assert ("broken.json" in text and "not a JSON object" in text) == shown
+
+
+@pytest.mark.soak
+def test_killed_ten_times_it_loses_and_repeats_nothing(folder, tmp_path):
+    """A process that watches is killed at a random moment, ten times, and then left to finish."""
+    for number in range(12):
+        (folder / f"set-{number}.csv").write_text(TABLE.replace("q1", f"q1-{number}"), encoding="utf-8")
+    expected = open_store(tmp_path / "expected")
+    for path in sorted(folder.iterdir()):
+        import_paths(expected, [path], ImportOptions())
+    place, moments = tmp_path / "killed", random.Random(5)
+    command = [sys.executable, "-m", "dashboard", "watch", str(folder), "--every", "0.1"]
+    counts = []
+    for _ in range(10):
+        before = len(counts and runs(open_store(place)))
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment(store=place), stdout=subprocess.PIPE, start_new_session=True
+        )
+        process.stdout.readline()  # it has begun to import, unless nothing is left
+        time.sleep(moments.uniform(0, 0.3))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        counts.append(len(runs(open_store(place))))
+        assert counts[-1] >= before
+        if counts[-1] == len(runs(expected)):
+            shutil.rmtree(place)  # all is imported: begin again
+            counts.clear()
+    subprocess.run([*command, "--once"], cwd=ROOT, env=environment(store=place), check=True, capture_output=True)
+    store = open_store(place)
+    assert runs(store) == runs(expected) and len(runs(store)) == 12
+    assert inspect_version(store, store.pointer().name).damage is None
+    assert {file.state for file in watched_files(store).values()} == {"imported"}
+
+
+def test_a_server_watches_the_folder_of_its_setting(folder, copied, tmp_path):
+    (folder / "results.csv").write_text(TABLE, encoding="utf-8")
+    server = start_server(copied, tmp_path / "log", workers=2, watch=folder)
+    try:
+        until = time.monotonic() + 300
+        added = []
+        while not added and time.monotonic() < until:
+            time.sleep(0.5)
+            with urllib.request.urlopen(f"{server.address}/api/v1/runs") as answer:
+                listed = msgspec.json.decode(answer.read())["runs"]
+            added = [run for run in listed if run["dataset"] == "results"]
+        assert [run["imported_by"] for run in added] == ["watch"]
+    finally:
+        server.stop()

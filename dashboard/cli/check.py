@@ -100,8 +100,11 @@ def _read_limits(context: click.Context, parameter: click.Parameter, texts: tupl
 def _read_compared(context: click.Context, parameter: click.Parameter, keys: tuple[str, ...]) -> list[Metric]:
     metrics = [_read_metric(key) for key in dict.fromkeys(keys)]
     for metric in metrics:
-        if not metric.ranks:
+        if metric.direction == "none":
             raise click.BadParameter(f"no value of {metric.key} is better than another one; choose a metric that ranks runs")
+        if metric.direction == "zero":
+            reason = f"{metric.key} is best at 0, and a difference does not show which of two runs is nearer to it"
+            raise click.BadParameter(f"{reason}; limit it with --max and --min")
     return metrics
 
 

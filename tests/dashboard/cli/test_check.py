@@ -151,6 +151,7 @@ def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
         (("--max", "eec=.1"), "there are: brier"),
         (("--not-worse", "brier"), "--baseline RUN"),
         (("--not-worse", "uncertainty", "--baseline", BASELINE), "a metric that ranks runs"),
+        (("--not-worse", "overconfidence", "--baseline", BASELINE), "limit it with --max and --min"),
         (("--not-worse", "brier", "--baseline", "absent"), f"There are: {BASELINE}"),
         (("--max", "ece=1", "--query", "binning=none"), "There are: width10"),
         (("--max", "ece=1", "--dataset", "absent"), "the store has: lifeeval"),

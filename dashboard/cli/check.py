@@ -20,11 +20,12 @@ from dashboard.ui.numbers import p_value_text, short
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
-from data.importing.report import Refused
+from data.importing.report import Refused, rows_without_answer
 from data.importing.seed import seed
 from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Snapshot, Store, StoreError, open_store
+from data.store.answer_states import OTHER_STATES
 from queries.compare import Difference, comparison
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.inference import SMALL_SAMPLE
@@ -300,8 +301,11 @@ def _few(questions: int) -> str:
 
 
 def _title(run: IncomingRun, dataset: str) -> str:
-    title = f"{run.model} ({run.elicitation}), {counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
-    return title + (f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else "")
+    """Return a run with what it did not answer: this counts in no metric, or only in some."""
+    missing = [f"{counted(run.missing_questions, 'question')} not answered"] if run.missing_questions else []
+    missing += rows_without_answer({state: getattr(run, state) for state in OTHER_STATES}, run.skipped)
+    answered = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
+    return "; ".join([f"{run.model} ({run.elicitation}), {answered}", *missing])
 
 
 def markdown(dataset: str, runs: Sequence[IncomingRun], verdicts: Sequence[Verdict]) -> str:

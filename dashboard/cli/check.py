@@ -20,11 +20,12 @@ from dashboard.ui.numbers import p_value_text, short
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
-from data.importing.report import Refused
+from data.importing.report import Refused, rows_without_answer
 from data.importing.seed import seed
 from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Snapshot, Store, StoreError, open_store
+from data.store.answer_states import OTHER_STATES
 from queries.compare import Difference, comparison
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.inference import SMALL_SAMPLE
@@ -100,8 +101,11 @@ def _read_limits(context: click.Context, parameter: click.Parameter, texts: tupl
 def _read_compared(context: click.Context, parameter: click.Parameter, keys: tuple[str, ...]) -> list[Metric]:
     metrics = [_read_metric(key) for key in dict.fromkeys(keys)]
     for metric in metrics:
-        if not metric.ranks:
+        if metric.direction == "none":
             raise click.BadParameter(f"no value of {metric.key} is better than another one; choose a metric that ranks runs")
+        if metric.direction == "zero":
+            reason = f"{metric.key} is best at 0, and a difference does not show which of two runs is nearer to it"
+            raise click.BadParameter(f"{reason}; limit it with --max and --min")
     return metrics
 
 
@@ -297,8 +301,11 @@ def _few(questions: int) -> str:
 
 
 def _title(run: IncomingRun, dataset: str) -> str:
-    title = f"{run.model} ({run.elicitation}), {counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
-    return title + (f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else "")
+    """Return a run with what it did not answer: this counts in no metric, or only in some."""
+    missing = [f"{counted(run.missing_questions, 'question')} not answered"] if run.missing_questions else []
+    missing += rows_without_answer({state: getattr(run, state) for state in OTHER_STATES}, run.skipped)
+    answered = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
+    return "; ".join([f"{run.model} ({run.elicitation}), {answered}", *missing])
 
 
 def markdown(dataset: str, runs: Sequence[IncomingRun], verdicts: Sequence[Verdict]) -> str:

@@ -131,6 +131,8 @@ def test_little_is_said_to_show_little(check, tmp_path):
     few = altered(tmp_path / "few.csv", lambda c, n: c, questions=4)
     done = check(few, "--max", "ece=.3")
     assert done.returncode == 0 and "; 56 questions not answered" in done.stdout and "with 4 questions, little" in done.stdout
+    blank = altered(tmp_path / "blank.csv", lambda c, n: "" if n < 2 else c, questions=4)
+    assert "; 2 answers without a confidence" in check(blank, "--max", "ece=.3").stdout
     single = altered(tmp_path / "one.csv", lambda c, n: c, questions=1)
     for limit, code in (("1", 0), ("0.001", 1)):
         done = check(single, "--max", f"ece={limit}")
@@ -151,6 +153,7 @@ def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
         (("--max", "eec=.1"), "there are: brier"),
         (("--not-worse", "brier"), "--baseline RUN"),
         (("--not-worse", "uncertainty", "--baseline", BASELINE), "a metric that ranks runs"),
+        (("--not-worse", "overconfidence", "--baseline", BASELINE), "limit it with --max and --min"),
         (("--not-worse", "brier", "--baseline", "absent"), f"There are: {BASELINE}"),
         (("--max", "ece=1", "--query", "binning=none"), "There are: width10"),
         (("--max", "ece=1", "--dataset", "absent"), "the store has: lifeeval"),

@@ -6,10 +6,10 @@
     clueline.drawnFigure = (name) => figures[name];
     clueline.setKeys = clueline.redraw = clueline.open = () => {}; // a file shows one selection
 
-    // Plotly is packed in the file, or loaded beside it.
-    const ready = window.Plotly ? Promise.resolve() : unpack(document.getElementById("plotly").textContent);
+    // Plotly is packed in the file, or loaded before this script, or not needed.
+    const box = document.getElementById("plotly");
+    const ready = box && box.textContent ? unpack(box.textContent) : Promise.resolve();
     async function unpack(text) {
-        if (!text) return;
         const packed = Uint8Array.from(window.atob(text), (letter) => letter.charCodeAt(0));
         const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
         const script = document.createElement("script");

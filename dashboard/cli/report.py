@@ -49,8 +49,8 @@ def report_command(
     from dashboard.views.report.file import report_file
     from dashboard.views.report.site import write_site
 
-    if store:
-        settings = msgspec.structs.replace(settings, store=store)
+    # With as many workers as a server can have, each query runs in one thread: here, queries are many and small.
+    settings = msgspec.structs.replace(settings, store=store or settings.store, workers=4)
     target = output or site
     assert target is not None
     open_store(settings.store).check_outside(target)

@@ -58,6 +58,8 @@ def markup(part: Any, replace: Replace | None = None) -> str:
         >>> markup(html.P(["2 < 3, ", html.B("always")], className="note"))
         '<p class="note">2 &lt; 3, <b>always</b></p>'
     """
+    if isinstance(part, str):  # most parts are; to ask whether something is a component takes longer
+        return str(escape(part))
     if replace and isinstance(part, Component):
         part = replace(part)
     if part is None:

@@ -19,7 +19,7 @@ from dashboard.ui.html import Replace, children_of, markup
 NO_OTHER_VIEW = ("theme", "embed", "version", "pin", "clue", signed_links.KEY)  # keys that do not change which view it is
 ASKING = (html.Form, html.Dialog, html.Textarea, dcc.Store, dcc.Slider)  # these need a server
 BUTTONS = ("data-download", "data-pin", "data-toggles")  # what the scripts of a file still do
-NAMES = ("htmlFor", "aria-labelledby", "aria-describedby", "aria-controls")  # attributes that name an id
+NAMES = ("htmlFor", "aria-labelledby", "aria-describedby", "aria-controls")  # attributes that name ids
 DEFINITION = "def-"  # what ids of definitions start with
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -85,28 +85,30 @@ class StaticPage:
 
     def _replaced(self, part: Component) -> Any:
         identity: Any = getattr(part, "id", None)
-        if isinstance(part, dcc.Graph):
+        kind = type(part)
+        if kind is dcc.Graph:
             self.figures[self.prefix + identity["figure"]] = getattr(part, "figure", {})
             return html.Div(className="plot")
-        if isinstance(part, ASKING):
+        if kind in ASKING:
             return None
-        if getattr(html, type(part).__name__, None) is not type(part):
+        if getattr(html, kind.__name__, None) is not kind:
             return html.B(_chosen(part), className="chosen")
-        if isinstance(part, html.Div) and str(getattr(part, "className", "")).startswith("filter filter-"):
+        if kind is html.Div and str(getattr(part, "className", "")).startswith("filter filter-"):
             return _words(part)
-        if isinstance(part, html.Button) and identity != "theme-switch" and not any(hasattr(part, key) for key in BUTTONS):
+        if kind is html.Button and identity != "theme-switch" and not any(hasattr(part, key) for key in BUTTONS):
             sorts = getattr(part, "data-set", "").startswith("sort=")
             return html.Span(part.children, title=getattr(part, "title", None)) if sorts else None
-        if isinstance(part, html.A) and hasattr(part, "href"):
+        if kind is html.A and hasattr(part, "href"):
             return self._link(part)
-        changed = {key: self.prefix + getattr(part, key) for key in NAMES if hasattr(part, key)}
+        named = {key: getattr(part, key) for key in NAMES if hasattr(part, key)}
+        changed: dict[str, Any] = {key: " ".join(self.prefix + one for one in ids.split()) for key, ids in named.items()}
         if identity is not None:
             changed["id"] = None if isinstance(identity, dict) else self.prefix + identity
         if hasattr(part, "data-figure"):
             changed["data-figure"] = self.prefix + getattr(part, "data-figure")
         return _with(part, changed) if changed else part
 
-    def _link(self, part: html.A) -> Component:
+    def _link(self, part: Component) -> Component:
         href = str(getattr(part, "href", ""))
         target = f"#{self.prefix}{href[1:]}" if href.startswith("#") else self.links.target(href)
         if target is None:
@@ -121,7 +123,7 @@ def _with(part: Component, changed: Mapping[str, Any]) -> Component:
     return other
 
 
-def _words(control: html.Div) -> Component | None:
+def _words(control: Component) -> Component | None:
     """Return what a control is set to, in place of the control."""
     label, inner = children_of(control)
     words = _chosen(inner)

@@ -84,7 +84,6 @@ def read_view(link: str) -> FileView:
     page, dataset, item = find_page(path)
     pairs = [pair for pair in pairs if pair[0] not in ("embed", "theme", "signed")]
     request = replace(read_page(page, pairs, dataset, item), in_file=True)
-    page.check(request)
     if not page.shows_something:
         raise BadRequest("unknown_value", f"The page {unquote(path)[:200]!r} shows nothing that a file could keep.", "view")
     return FileView(without_signature(address(path, pairs)), path, pairs, page, request)

@@ -112,7 +112,7 @@ class StaticPage:
         href = str(getattr(part, "href", ""))
         target = f"#{self.prefix}{href[1:]}" if href.startswith("#") else self.links.target(href)
         if target is None:
-            return html.Span(part.children, className=getattr(part, "className", None), title=getattr(part, "title", None))
+            return html.Span(part.children, title=getattr(part, "title", None))
         away = {"target": "_blank", "rel": "noopener"} if urlsplit(target).scheme else {}
         return _with(part, {"href": target, "data-link": None, "data-key": None, "data-path": None, **away})
 

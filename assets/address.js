@@ -254,7 +254,9 @@
     press("[data-copy]", async (button) => {
         const label = button.textContent;
         const source = button.dataset.copy === "text" ? button.closest("section").querySelector("pre") : null;
-        const text = source ? source.textContent : window.location.href;
+        const { origin, pathname, search, hash } = window.location;
+        const base = button.dataset.url || origin; // the server says by which address others reach it
+        const text = source ? source.textContent : base + pathname + search + hash;
         try {
             await navigator.clipboard.writeText(text);
             button.textContent = "Copied";
@@ -263,7 +265,20 @@
             else window.prompt("Copy this link", text);
         }
         window.setTimeout(() => { button.textContent = label; }, 1500);
+        if (!source && LOOPBACK.test(new URL(base).hostname)) sayItIsLocal();
     });
+    // The address of a server on this computer leads others nowhere.
+    const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
+    function sayItIsLocal() {
+        const before = document.getElementById("only-here");
+        if (before) before.remove();
+        const close = clueline.element("button", { type: "button", class: "quiet" }, "Close");
+        const strip = clueline.element("div", { id: "only-here", role: "status" }, "Only this computer can open this link. ",
+            clueline.element("a", { href: "/docs/docs/sharing" }, "Three ways to share a view"),
+            ": a tunnel, a server with a name, or “Save as file” at the foot of the page. ", close);
+        close.addEventListener("click", () => strip.remove());
+        document.getElementById("header").after(strip);
+    }
 
     // Scrolls to the part of the page that the address names after "#".
     clueline.showFragment = function () {

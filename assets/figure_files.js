@@ -48,8 +48,10 @@
         const above = [...document.querySelectorAll("#content h1, #content h2, #content h3")]
             .filter((heading) => heading.compareDocumentPosition(frame) & Node.DOCUMENT_POSITION_FOLLOWING);
         const title = above.length ? above[above.length - 1].textContent.trim() : frame.dataset.figure;
-        const provenance = document.querySelector(".page-foot .provenance");
-        const source = [provenance ? provenance.textContent.trim() : "", window.location.href].filter(Boolean).join(" · ");
+        const view = frame.closest(".view"); // one of several in a file, which knows where it is live
+        const provenance = (view || document).querySelector(".page-foot .provenance");
+        const where = window.location.protocol === "file:" ? view && view.dataset.live : window.location.href;
+        const source = [provenance ? provenance.textContent.trim() : "", where].filter(Boolean).join(" · ");
         const outer = document.createElementNS(SVG, "svg");
         const ground = document.createElementNS(SVG, "rect");
         const name = document.createElementNS(SVG, "title"), about = document.createElementNS(SVG, "desc");

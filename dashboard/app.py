@@ -56,7 +56,7 @@ def create_app(settings: Settings) -> Flask:
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"(before_first_paint|play(_\w+)?)\.js",  # loaded by the index and by /play instead
+        assets_ignore=r"(before_first_paint|report|play(_\w+)?)\.js",  # loaded by the index, files and /play instead
         index_string=INDEX,
         title="Clueline",
         update_title="",

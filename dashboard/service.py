@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import BinaryIO, TypeVar, cast, get_type_hints
+from urllib.parse import urlsplit
 
 import duckdb
 import msgspec
@@ -23,7 +24,7 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
-from dashboard.access.rights import Access
+from dashboard.access.rights import Access, is_loopback
 from dashboard.access.trusted_proxies import client_address
 from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable
@@ -113,6 +114,14 @@ class Service:
         """Return the revision of a dataset in the version that this request reads; blank if it is not there."""
         state = self.snapshot().states.get(dataset)
         return state.revision if state else ""
+
+    def url(self) -> str:
+        """Return the address by which people reach this server, without a slash at the end; blank if nothing says so."""
+        return self.settings.url or (request.host_url.rstrip("/") if has_request_context() else "")
+
+    def shared_url(self) -> str:
+        """Return the address by which others reach this server; blank if it is unknown, or only that of their own machine."""
+        return "" if is_loopback(urlsplit(self.url()).hostname or "localhost") else self.url()
 
     def data_version(self) -> str:
         """Return the current data version; blank if the store cannot be read."""

@@ -142,6 +142,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             },
         ),
     ] = ()
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$",
+            description="The address by which people reach the server, such as `https://clueline.lab.example`. Copied links, "
+            "citations and saved files name it, and the server answers to its host name. Without it they name the host that "
+            "the request names, or a trusted proxy.",
+            extra={"expected": "scheme and host with an optional port, such as https://clueline.lab.example", "default": "none"},
+        ),
+    ] = ""
     embed: Annotated[
         tuple[Origin, ...],
         Meta(

@@ -13,19 +13,21 @@ import msgspec
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.access import signed_links
 from dashboard.http.messages import public_message
+from dashboard.http.paths import address
 from dashboard.registry.pages import (
     SHARED_KEYS,
     Page,
     PageParameters,
     PageRequest,
-    Pairs,
     find_page,
     navigation,
     read_page,
     register,
 )
 from dashboard.service import service
+from dashboard.ui.content import content_of
 from dashboard.ui.controls import control
 from dashboard.ui.drawing import as_json, divide_page
 from dashboard.ui.filters import active_filters, filter_bar
@@ -33,26 +35,12 @@ from dashboard.ui.frame import header, page_foot
 from dashboard.ui.html import content_markup, markup
 from dashboard.ui.messages import (
     error_panel,
-    forecast_notice,
-    grading_notice,
-    ignored_keys,
     simulated_people,
     store_panel,
-    untested_notice,
-    version_notice,
-    withdrawn_banner,
 )
-from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, judge_notice, nothing_in_common
 from data.store import StoreError
-from queries.changes import version_changes
 from queries.datasets import Dataset
 from queries.drafts import DraftText
-from queries.engine.common_questions import coverage
-from queries.engine.units import count_units
-from queries.gradings import grading_coverage
-from queries.leaderboard import grading_disagreement
-from queries.reviewed_samples import reviewed_runs
-from queries.runs import run
 from queries.selection.parameter_kinds import BadRequest
 
 
@@ -82,11 +70,15 @@ def draw(request: dict[str, Any]) -> str:
     page_request: PageRequest[Any] | None = None
     version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
     again: int | None = None
+    saved = ""
     try:
         version = service().snapshot().version
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
         page_request = read_page(page, pairs, dataset, item, draft)
-        content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, path, pairs)]
+        content = [active_filters(path, pairs, page_request.facets), *content_of(page, page_request, path, pairs)]
+        if page.shows_something:
+            view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
+            saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])
     except BadRequest as error:
         content, again = (
             [error_panel(error, path, pairs, _names_of_runs(dataset or dict(pairs).get("dataset")))],
@@ -95,7 +87,7 @@ def draw(request: dict[str, Any]) -> str:
     except StoreError as error:
         content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
-    content.append(page_foot(path, pairs, version, measured))
+    content.append(page_foot(path, pairs, version, measured, saved))
     drawing = divide_page(content)
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
@@ -114,7 +106,17 @@ def draw(request: dict[str, Any]) -> str:
             "title": f"{page.title} · Clueline",
             "version": version,
             "header": content_markup(
-                header(_datasets(), chosen, page.path, links, navigation(facets), page.place, SHARED_KEYS, _account())
+                header(
+                    _datasets(),
+                    chosen,
+                    page.path,
+                    links,
+                    navigation(facets),
+                    page.place,
+                    SHARED_KEYS,
+                    _account(),
+                    service().settings.url,
+                )
             ),
             "banner": markup(banner),
             "filters": bar.structure,
@@ -149,35 +151,6 @@ def _account() -> tuple[str, str] | None:
         return ("Log in", "/login") if access.offers_login() and reader.right is None else None
     except (BadRequest, StoreError):
         return "Log in", "/login"
-
-
-def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
-    """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
-    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
-    above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
-    if request.parameters.version:
-        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
-    if "grading" in page.filters and len(request.facets.gradings) > 1:
-        above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
-        disagreement = service().ask(grading_disagreement, request.selection)
-        above.append(disagreement_notice(disagreement, request.selection, path, pairs))
-        above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
-    if "cluster" in page.filters:
-        above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
-    if page.table:
-        above.append(forecast_notice(request.facets))
-    if page.table and "difficulty" in page.filters:
-        above.append(untested_notice(request.selection, request.facets))
-    common = page.common if request.selection.common is None else request.selection.common
-    if common is None or (page.common is None and not common):
-        return [*above, *page.draw(request)]
-    counts = service().ask(coverage, request.selection)
-    where = (counts, request.facets, page.path, pairs)
-    # Where only confidences lack, each run is shown on its own answers.
-    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
-    if common and counts.differs and nothing:
-        return [*above, nothing_in_common(*where)]
-    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
 
 
 def _nothing(request: object) -> list[Component | None]:

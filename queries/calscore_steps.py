@@ -89,7 +89,7 @@ def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> Cl
     """
     conventions = dataset_conventions(snapshot, selection)
     curve, team_curve = (CATALOGUE[key].human_curve(conventions) or "" for key in ("calscore", "calscore2"))
-    asked = question(snapshot, selection, question_id)
+    asked = question(snapshot, selection, question_id, metrics=())
     runs = []
     for run in asked.runs:
         answers = [answer for answer in run.clues if answer.answered]

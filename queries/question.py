@@ -22,7 +22,7 @@ from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.rows import Responses
 from queries.engine.run_columns import float_array, sample_numbers
 from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
+from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Metric
 from queries.metrics.counted_answers import CountedAnswers
 from queries.metrics.kernels.per_question import buzz_mass
 from queries.selection import Selection, has_forecasts, number
@@ -206,11 +206,12 @@ def question(
     question_id: str,
     rules: Rules | None = None,
     best: tuple[tuple[str, float], ...] = (),
+    metrics: tuple[Metric, ...] = METRICS,
 ) -> Question:
     """Return one question with the responses of the selection's runs, whatever filters on questions and clues say.
 
     Without rules, there are no buzzpoints. ``best`` are pairs of a run and its best threshold, for runs to which the rules do not
-    give one. Raises ``BadRequest`` for an unknown question.
+    give one. ``metrics`` are those of each run. Raises ``BadRequest`` for an unknown question.
     """
     identity = {"dataset": selection.dataset, "question": question_id}
     this_question = "dataset = $dataset and question_id = $question"
@@ -250,6 +251,7 @@ def question(
             class_names,
             rules,
             dict(best),
+            metrics,
         ),
     )
 
@@ -334,6 +336,7 @@ def _runs(
     class_names: list[str] | None,
     rules: Rules | None,
     best: dict[str, float],
+    metrics: tuple[Metric, ...],
 ) -> list[RunResponses]:
     with_clauses, parameters = selection_clauses(one_question)
     responses_sql = selected_responses(snapshot, one_question, parameters, STATES, mark_disputed=True)
@@ -349,7 +352,7 @@ def _runs(
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
     values: dict[str, dict[str, float | None]] = {run: {} for run, _, _ in parts}
-    for counting, group in selections_by_counted(snapshot, one_question, METRICS):
+    for counting, group in selections_by_counted(snapshot, one_question, metrics) if metrics else []:
         # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading these.
         responses = {run: _responses_of_metrics(part, counting.items) for (run, _, _), part in parts.items()}
         evidence = gather(snapshot, counting, group, responses)
@@ -383,7 +386,7 @@ def _runs(
                 run=run,
                 model=model,
                 elicitation=elicitation,
-                metrics={metric.key: values[run].get(metric.key) for metric in METRICS},
+                metrics={metric.key: values[run].get(metric.key) for metric in metrics},
                 shares=_shares(votes, last["options"], last["option_names"] or class_names),
                 buzzpoint=point,
                 clues=[ClueResponse(**answer) for answer in answers],

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from flask import g, has_request_context, request
 
@@ -61,7 +61,7 @@ class Access:
             LoginCookie(),
             LinkSignature(),
         )
-        self._host_names = {settings.host.lower(), *settings.hosts}
+        self._host_names = {settings.host.lower(), *settings.hosts, *filter(None, [urlsplit(settings.url).hostname])}
         # DNS rebinding needs a name, so a server that listens beyond this machine needs no list of IP addresses.
         self._any_number = self.mode != "open" and not settings.hosts and not is_loopback(settings.host)
 
@@ -76,16 +76,19 @@ class Access:
             raise RequestDenied(
                 403,
                 "unknown_host",
-                f"This server does not answer to the name {name[:100]!r}. Its operator can allow it with CLUELINE_HOSTS.",
+                f"This server does not answer to the name {name[:100]!r}. Its operator can allow it with CLUELINE_HOSTS "
+                "or, as the address that copied links name, with CLUELINE_URL.",
             )
 
     # -- reading
 
     def reader(self) -> Reader:
-        """Return who is making this request.
+        """Return who is making this request; outside a request, whoever runs a command, who has the store itself.
 
         Raises ``Denied`` if the header ``Authorization`` has an invalid token, and ``StoreError`` if the tokens cannot be read.
         """
+        if not has_request_context():
+            return Reader(right="admin")
         if "reader" not in g:
             try:
                 g.reader = self._reader()

@@ -24,6 +24,7 @@ COMMANDS = {
     "grades": "dashboard.cli.gradings:grades_command",
     "datasets": "dashboard.cli.datasets:datasets_group",
     "backup": "dashboard.cli.store:backup",
+    "report": "dashboard.cli.report:report_command",
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
     "mcp": "dashboard.cli.mcp:mcp_command",

@@ -10,7 +10,7 @@ from data.importing.seed import SAMPLES
 from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
 from queries.buzzing import Rules, best_thresholds
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
 from queries.models import ModelAcross, model, model_runs, models
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
@@ -55,18 +55,20 @@ def question_list(
     )
 
 
-def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: str, rules: Rules) -> Question:
+def question_with_buzzpoints(
+    selection: Selection, facets: Facets, question_id: str, rules: Rules, metrics: tuple[Metric, ...] = METRICS
+) -> Question:
     """Return one question, with the buzzpoint of each run if its dataset reveals questions clue by clue.
 
     Without a threshold in the rules, each run buzzes at its best threshold over the questions of the selection, as on the Buzz
-    page.
+    page. ``metrics`` are those of each run.
     """
     if facets.kind != "incremental" or facets.longest < 2:
-        return service().ask(question, selection, question_id)
+        return service().ask(question, selection, question_id, None, (), metrics)
     best: tuple[tuple[str, float], ...] = ()
     if rules.threshold is None:
         best = tuple(service().ask(best_thresholds, selection, rules).thresholds.items())
-    return service().ask(question, selection, question_id, rules, best)
+    return service().ask(question, selection, question_id, rules, best, metrics)
 
 
 def across_datasets(

@@ -62,13 +62,14 @@ class PageRequest(Request[P]):
     ``texts`` are the values of the page's own keys as the address has them. ``item`` is what the path names in addition to the
     dataset, such as a question. ``bare`` says whether the address has no keys except the theme and unknown ones, because somebody
     has just arrived. ``draft`` is what somebody is writing on the page ``/write``; on all other pages, the address is the only
-    state.
+    state. ``in_file`` says whether the page is drawn for a file, which can ask no server for more.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     item: str | None = None
     bare: bool = False
     draft: DraftText = NO_DRAFT
+    in_file: bool = False
 
     def written(self, key: str) -> str:
         """Return the value of one of the page's own keys as written in the address; blank if it is absent."""
@@ -127,6 +128,11 @@ class Page(Generic[P]):
     def shows_people(self) -> bool:
         """Whether its figures depend on people."""
         return self.place == "People" or not {"people", "human"}.isdisjoint(self.filters)
+
+    @property
+    def shows_something(self) -> bool:
+        """Whether it shows something that a file could keep, rather than a form."""
+        return self.place != "Add results" and self.name != "write"
 
 
 PAGES: dict[str, Page[Any]] = {}

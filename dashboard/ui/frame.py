@@ -33,12 +33,13 @@ def header(
     current: str,
     shared_keys: Sequence[str],
     account: tuple[str, str] | None = None,
+    url: str = "",
 ) -> html.Header:
     """Return the dataset menu, the navigation, the link to this view, keyboard help and theme; below them the pages of a place.
 
     ``places`` are the pages of each place of the navigation, and ``current`` is the place of this page; blank for none. Links
     keep ``shared_keys``, and keys that start with one of them and a dot. ``account`` is the text and the address of the link
-    to the login page; None for no link.
+    to the login page; None for no link. ``url`` is the address of the server in copied links; blank for the one in use.
     """
     query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])
 
@@ -61,7 +62,11 @@ def header(
             links("aside", "Results and help", [(target, place) for place, target in first.items() if place in ASIDE], here),
             html.A(account[0], href=account[1], className="quiet account", title="Log in or out") if account else None,
             html.Button(
-                "Copy link", type="button", className="quiet", title="Copy a link to exactly this view", **data(copy="address")
+                "Copy link",
+                type="button",
+                className="quiet",
+                title="Copy a link to exactly this view",
+                **data(copy="address", url=url),
             ),
             *keyboard_help(),
             html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
@@ -152,8 +157,19 @@ def keyboard_help() -> list[html.Button | html.Dialog]:
     ]
 
 
-def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None) -> html.Footer:
-    """Return the links and the provenance below the content of a page. ``measured`` is None for a page without measurements."""
+def provenance(selection: Selection, facets: Facets, version: str) -> str:
+    """Return where the figures of a page come from, in words."""
+    filters = [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run"]
+    return " · ".join([f"{facets.title} ({facets.dataset})", *filters, f"data version {version}", f"Clueline {VERSION}"])
+
+
+def page_foot(
+    path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None, saved: str = ""
+) -> html.Footer:
+    """Return the links and the provenance below the content of a page.
+
+    ``measured`` is None for a page without measurements. ``saved`` is the address of the page as a file; blank for none.
+    """
     parts: list[Component] = []
     embedded = ("embed", "1") in pairs  # in a frame, where other pages of this server must not open
     if embedded:
@@ -161,13 +177,13 @@ def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: t
         parts.append(html.A("Open in Clueline", href=whole, target="_blank", rel="noopener"))
     if measured is not None:
         selection, facets = measured
-        filters = [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run"]
-        source = [f"{facets.title} ({facets.dataset})", *filters, f"data version {version}", f"Clueline {VERSION}"]
         if not embedded:
             cite = address("/cite", [("dataset", facets.dataset), ("view", address(path, pairs))])
             about = "Permanent link, methods, LaTeX, BibTeX, Python"
             parts.append(page_link("Cite this view", href=cite, title=about))
-        parts.append(html.Span(" · ".join(source), className="provenance"))
+        parts.append(html.Span(provenance(selection, facets, version), className="provenance"))
     if not embedded:
+        if saved:
+            parts.append(html.A("Save as file", href=saved, title="One HTML file that opens without a server", download=""))
         parts.append(html.A("Documentation", href="/docs"))
     return html.Footer(parts, className="page-foot")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dash import html
@@ -48,24 +48,31 @@ def is_read_only(part: Component) -> bool:
     )
 
 
-def markup(part: Any) -> str:
-    """Return the HTML of a component; text is escaped, except ``markupsafe.Markup``.
+Replace = Callable[[Component], Any]  # returns what stands in place of a component, with the component's own children
+
+
+def markup(part: Any, replace: Replace | None = None) -> str:
+    """Return the HTML of a component; text is escaped, except ``markupsafe.Markup``. ``replace`` is asked for each component.
 
     Example:
         >>> markup(html.P(["2 < 3, ", html.B("always")], className="note"))
         '<p class="note">2 &lt; 3, <b>always</b></p>'
     """
+    if isinstance(part, str):  # most parts are; to ask whether something is a component takes longer
+        return str(escape(part))
+    if replace and isinstance(part, Component):
+        part = replace(part)
     if part is None:
         return ""
     if not isinstance(part, Component):
         return str(escape(part))
     tag = type(part).__name__.lower()
-    return f"<{tag}{_attributes(part)}>{content_markup(part)}" + ("" if tag in ("br", "hr", "img") else f"</{tag}>")
+    return f"<{tag}{_attributes(part)}>{content_markup(part, replace)}" + ("" if tag in ("br", "hr", "img") else f"</{tag}>")
 
 
-def content_markup(part: Component) -> str:
-    """Return the HTML of a component's children."""
-    return "".join(map(markup, children_of(part)))
+def content_markup(part: Component, replace: Replace | None = None) -> str:
+    """Return the HTML of a component's children; ``replace`` is as in ``markup``."""
+    return "".join(markup(child, replace) for child in children_of(part))
 
 
 def _attributes(part: Component) -> str:

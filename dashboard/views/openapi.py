@@ -80,7 +80,8 @@ def _operation(route: Route, shapes: Mapping[type, Schema]) -> Schema:
             {"name": addresses.VERSION, "in": "query", "schema": {"type": "string"}, "description": "pins the data"}
         )
     text = " ".join(route.gives.split())
-    media = next((kind for form, kind in MIMETYPES.items() if path.endswith(f".{form}")), "application/json")
+    forms: dict[str, str] = {"html": "text/html"} | dict(MIMETYPES.items())
+    media = next((kind for form, kind in forms.items() if path.endswith(f".{form}")), "application/json")
     content: Schema = {media: {"schema": shapes[route.answer] if route.answer else {}} if media == "application/json" else {}}
     return {
         "summary": text.partition(". ")[0].removesuffix("."),

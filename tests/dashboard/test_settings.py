@@ -16,7 +16,7 @@ GOOD = [
     ("LOG_LEVEL", "DEBUG", "debug"), ("LOG_LEVEL", "error", "error"), ("DRAIN_SECONDS", "60", 60), ("QUERY_SECONDS", "1", 1),
     ("TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1,FD00::/8", ("10.0.0.0/8", "192.0.2.1", "fd00::/8")),
     ("DRAIN_NOTICE_SECONDS", "0", 0), ("LOG_FORMAT", "JSON", "json"), ("PROMETHEUS", "on", "on"),
-    ("GRACE_PASSWORD", "Se same", "Se same"),
+    ("GRACE_PASSWORD", "Se same", "Se same"), ("URL", "https://lab.example:8443", "https://lab.example:8443"),
 ]  # fmt: skip
 BAD = {
     "STORE": ["ducklake:postgres:dbname=x", "s3://bucket"],
@@ -25,7 +25,7 @@ BAD = {
     "CACHE": ["memcached", "http://localhost"], "CACHE_MB": ["0"],
     "TRUSTED_PROXIES": ["10.0.0.0/33", "10.0.0.1/8", "proxy.example"], "USER_HEADER": ["X-Remote User", "X_Remote_User"],
     "UPLOADS": ["yes"], "MAX_UPLOAD_MB": ["0", "1e3"], "MEMORY_MB": ["1 GB"], "HOSTS": ["http://lab.example", "lab.example:80"],
-    "LOG_LEVEL": ["loud"],
+    "LOG_LEVEL": ["loud"], "URL": ["lab.example", "https://lab.example/clueline", "ftp://lab.example"],
 }  # fmt: skip
 
 

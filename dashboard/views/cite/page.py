@@ -8,8 +8,7 @@ from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
-from flask import Response, has_request_context, request
-from flask import request as http_request
+from flask import Response
 
 from dashboard.http.messages import rules_that_changed
 from dashboard.http.paths import address
@@ -37,8 +36,7 @@ def get_citation(parameters: CiteParameters) -> Response:
     methods, BibTeX entries for the metrics, and a Python script that gets the same numbers.
     """
     # Outside a request, the best guess is a server on this machine.
-    server = request.host_url.rstrip("/") if has_request_context() else f"http://localhost:{service().settings.port}"
-    return json_response(cite(parameters.view, server))
+    return json_response(cite(parameters.view, service().url() or f"http://localhost:{service().settings.port}"))
 
 
 PATH = "/cite"
@@ -53,7 +51,7 @@ class CitePage(PageParameters, frozen=True):
 def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     """Draw the permanent link, the methods paragraph, the table, the references, and the script."""
     view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
-    citation = cite(view, http_request.host_url.rstrip("/"))
+    citation = cite(view, service().url())
     return [
         heading(
             f"Cite: {citation.title}",

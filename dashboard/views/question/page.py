@@ -22,7 +22,7 @@ from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
-from dashboard.views.question.answers import answers_section, best_first
+from dashboard.views.question.answers import SHOWN, answers_section, best_first
 from dashboard.views.question.figures import question_figure, vote_shares
 from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
 from queries.buzzing import BuzzParameters, Rules
@@ -88,8 +88,9 @@ class QuestionPage(PageParameters, frozen=True):
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """Draw the question, with the cursor at the clue that the address names."""
     rules = request.parameters.rules
-    question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
     metric = request.parameters.metric or CATALOGUE[default_metric(request.facets)]
+    metrics = tuple(CATALOGUE[key] for key in sorted({metric.key, *SHOWN}))
+    question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules, metrics)
     colours = run_colours(request.facets, request.parameters.pin or telling_runs(question, metric) or highlighted_runs(request))
     names = run_names(question.runs)
     cursor = _cursor(request, question)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from textwrap import shorten
 from typing import Any
@@ -18,11 +18,12 @@ from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import INK, OTHERS, PlotlyJson
-from dashboard.ui.html import data
+from dashboard.ui.html import data, page_link
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.quizbowl import main_answer, without_markup
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, legend, run_colours
+from dashboard.ui.table import PageColumn, html_table
 from data.plurals import counted
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
@@ -123,6 +124,25 @@ class QuestionGrid:
             className="ag-theme-clueline",
         )  # fmt: skip
         return html.Div(grid, className="questions-grid", **(data(own=self.sort.key) if self.extra_column else {}))
+
+    def table(self, rows: Sequence[Mapping[str, Any]]) -> html.Div:
+        """Return rows as a table that needs no server, without sparklines. For the rows see ``rows``."""
+
+        def value(field: str, row: Mapping[str, Any]) -> object:
+            good = row["heat"].get(field)
+            return row[field] if good is None else html.Span(row[field], className="heat-cell", style={"--good": good})
+
+        def name(row: Mapping[str, Any]) -> Component:
+            answer: list[Any] = [html.B(row["answer"]), " "] if row["answer"] else []
+            return page_link([*answer, row["text"] or row["question_id"]], row["href"])
+
+        columns = [*self._columns()[1:], *([self._extra_column()] if self.extra_column else [])]
+        shown = [
+            PageColumn(one["headerName"], partial(value, one["field"]), about=one.get("headerTooltip", ""), number="type" in one)
+            for one in columns
+            if one["field"] != "clues"
+        ]
+        return html_table([PageColumn("Question", name), *shown], rows, "Questions", "question-list")
 
     def _columns(self) -> list[ColumnDefinition]:
         """Facts of each question, then the metric of each run."""

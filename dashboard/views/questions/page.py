@@ -27,7 +27,7 @@ from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
-from dashboard.ui.section import heading, note
+from dashboard.ui.section import heading, note, rest_as_file
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from data.plurals import counted
 from data.store import StoreError
@@ -139,9 +139,11 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
         ),
         html.Div([note(_legend(request, grid)), csv], className="below"),
         grid.pins(),
-        grid.component(),
-        dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
-        grid.legend(),
+        *(
+            [grid.table(_rows(request, grid, 0, MAX_ROWS)[0]), rest_as_file(total - MAX_ROWS, _csv(request))]
+            if request.in_file
+            else [grid.component(), dcc.Store(id=STATE, data={"rows": total, "address": rows_address}), grid.legend()]
+        ),
     ]
 
 
@@ -174,13 +176,20 @@ def rows() -> flask.Response:
         grid, sort = _grid(request), request.parameters.sort
         if service().access.reader().link and grid.extra_column and sort.lstrip("-") != texts.get("own", "").lstrip("-"):
             raise BadRequest("not_signed", "The link does not open this order, which shows another column.", "sort", status=401)
-        page = question_list(request.selection, (request.parameters.metric,), sort, max(1, count), str(max(0, start)))
+        listed, total = _rows(request, grid, max(0, start), max(1, count))
     except (BadRequest, KeyError, ValueError, StoreError) as error:
         status = error.status if isinstance(error, BadRequest) else 503 if isinstance(error, StoreError) else 400
         return json_response({"rows": [], "total": 0}, status)
+    return json_response({"rows": listed, "total": total})
+
+
+def _rows(request: PageRequest[QuestionsPage], grid: QuestionGrid, start: int, count: int) -> tuple[list[dict[str, object]], int]:
+    """Return rows of the grid, and how many there are in all."""
+    sort = request.parameters.sort
+    page = question_list(request.selection, (request.parameters.metric,), sort, count, str(start))
     keys = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
     links = {question.question_id: request.question_link(question.question_id, **keys) for question in page.questions}
-    return json_response({"rows": grid.rows(page, start, links, _sparklines(request, grid, page.questions)), "total": page.total})
+    return grid.rows(page, start, links, _sparklines(request, grid, page.questions)), page.total
 
 
 def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:

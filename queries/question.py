@@ -354,7 +354,7 @@ def _runs(
     values: dict[str, dict[str, float | None]] = {run: {} for run, _, _ in parts}
     for counting, group in selections_by_counted(snapshot, one_question, metrics) if metrics else []:
         # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading these.
-        responses = {run: _responses_of_metrics(part, counting.items) for (run, _, _), part in parts.items()}
+        responses = _responses_of_metrics(rows, counting.items)
         evidence = gather(snapshot, counting, group, responses)
         for metric in group:
             of_runs = evidence.values(metric)
@@ -403,11 +403,17 @@ def of_likelier_side(forecasts: pl.DataFrame) -> pl.DataFrame:
     return forecasts.with_columns(**{name: pl.when("failed").then(name).otherwise(new) for name, new in changed.items()})
 
 
-def _responses_of_metrics(part: pl.DataFrame, items: CountedAnswers) -> Responses:
-    """Return the answers of a run to one question that metrics count, by sample and clue; see ``run_items``."""
-    counted = part.filter(pl.col("state").is_in(items.states))
-    samples = None if counted["sample"].is_null().all() else sample_numbers(counted["sample"])
+def _responses_of_metrics(rows: pl.DataFrame, items: CountedAnswers) -> dict[str, Responses]:
+    """Return the answers of each run to one question that metrics count, by sample and clue; see ``run_items``."""
     right = ~pl.col("state").is_in(["abstained", "failed"]) if items.attempts else pl.col("correct")
-    counted = counted.with_columns(pl.col("confidence").fill_null(0.0), right.cast(pl.Float64).alias("correct"))
-    confidence, correct = (float_array(counted[name]) for name in ("confidence", "correct"))
-    return Responses(np.zeros(len(counted), np.int64), counted["clue"].to_numpy(), confidence, correct, samples)
+    counted = rows.filter(pl.col("state").is_in(items.states)).with_columns(
+        pl.col("confidence").fill_null(0.0), right.cast(pl.Float64).alias("correct")
+    )
+    parts = counted.select("run", "clue", "confidence", "correct", "sample").partition_by("run", as_dict=True)
+    responses = {}
+    for run in rows["run"].unique(maintain_order=True):
+        part = parts.get((run,), counted[:0])
+        samples = None if part["sample"].is_null().all() else sample_numbers(part["sample"])
+        confidence, correct = (float_array(part[name]) for name in ("confidence", "correct"))
+        responses[run] = Responses(np.zeros(len(part), np.int64), part["clue"].to_numpy(), confidence, correct, samples)
+    return responses

@@ -43,13 +43,12 @@ def write_site(folder: Path, dataset: str | None = None, url: str = "") -> int:
     }
     files |= {run_path(run): f"runs/{run}.html" for run, _, _ in facets.runs}
     targets: dict[Key, str] = {}
-    for link, name in files.items():
-        view = read_view(link)
+    views = {name: read_view(link) for link, name in files.items()}
+    for name, view in views.items():
         targets |= {view.key: name, (view.key[0], frozenset()): name}
     described = [one for one in service().datasets() if one.dataset == facets.dataset]
     folder.mkdir(parents=True)
-    for link, name in files.items():
-        view = read_view(link)
+    for name, view in views.items():
         root = "../" * name.count("/")
         page = StaticPage(Links(targets, url, root))
         top = header(described, facets.dataset, view.page.path, chosen, places, view.page.place, SHARED_KEYS)

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import click
 import msgspec
 
 from dashboard.cli.progress import CommandRefused
+from dashboard.registry.addresses import PART, ROUTES, Route
+from dashboard.registry.views import filled_path
 from dashboard.settings import VERSION, Settings
+from queries.selection import Selection
+from queries.selection.view_parameters_base import declared_fields, key_form
 
 if TYPE_CHECKING:
     from flask import Flask
     from mcp.server.lowlevel import Server
-
-    from dashboard.registry.addresses import Route
 
 ROWS = 20  # entries of each list of an answer, by default
 MAX_ROWS = 1000
 MAX_CHARACTERS = 24_000  # of an answer; of a longer one, lists are cut further
 MAX_ALLOWED = 40  # valid values that an error lists
 PREFIX = "GET /api/v1/"
-PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
 ROWS_SCHEMA = {
     "type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": ROWS,
     "description": "most entries of each list of the answer",
@@ -64,10 +64,6 @@ def tool_server(app: Flask, token: str | None) -> Server[Any]:
     import anyio.to_thread
     import mcp.types as types
     from mcp.server.lowlevel import Server
-
-    from dashboard.registry.addresses import ROUTES
-    from queries.selection import Selection
-    from queries.selection.view_parameters_base import key_form
 
     routes = {tool_name(route): route for route in ROUTES if route.answer is not None and route.address.startswith(PREFIX)}
     tools = [
@@ -117,8 +113,6 @@ def tool_name(route: Route) -> str:
 
 def input_schema(route: Route) -> dict[str, Any]:
     """Return the JSON Schema of the arguments of a tool: parts of the path, the view's own keys, filters and ``rows``."""
-    from queries.selection.view_parameters_base import declared_fields
-
     parts = PART.findall(route.address)
     properties: dict[str, Any] = {part: {"type": "string"} for part in parts}
     required = [*parts, *(field.name for field in declared_fields(route.takes) if field.required and field.name not in parts)]
@@ -137,7 +131,7 @@ def address(route: Route, arguments: Mapping[str, Any]) -> tuple[str, list[tuple
     parts = PART.findall(route.address)
     if missing := [part for part in parts if not str(arguments.get(part) or "")]:
         raise ValueError(f"this needs: {', '.join(missing)}")
-    path = PART.sub(lambda part: quote(str(arguments[part[1]]), safe=""), route.address.removeprefix("GET "))
+    path = filled_path(route.address.removeprefix("GET "), {part: str(arguments[part]) for part in parts}, quoted=True)
     given = {key: value for key, value in arguments.items() if key not in (*parts, "filters", "rows")}
     query = []
     for key, value in {**given, **(arguments.get("filters") or {})}.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
@@ -27,6 +28,7 @@ from queries.selection.view_parameters_base import NoParameters, P, Parameters
 api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)
 VERSION = "version"  # the key that pins a data version
+PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 

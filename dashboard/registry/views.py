@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from flask import Response
 
 from dashboard.http.responses import csv_response, json_response
-from dashboard.registry.addresses import add
+from dashboard.registry.addresses import PART, add
 from dashboard.registry.run_names import names_if_alike
 from dashboard.registry.tables import Column, Table, column
 from dashboard.service import service
@@ -91,11 +90,11 @@ def _arguments(query: Callable[..., object]) -> tuple[str, ...]:
 
 def filled_path(path: str, parts: Mapping[str, str], quoted: bool = False) -> str:
     """Return a path with values for the variable parts of its Flask rule, percent-encoded if ``quoted``."""
-    return re.sub("<(?:path:)?(.*?)>", lambda part: quote(parts[part[1]], safe="") if quoted else parts[part[1]], path)
+    return PART.sub(lambda part: quote(parts[part[1]], safe="") if quoted else parts[part[1]], path)
 
 
 def _check(view: View[P, A]) -> None:
-    known = {SNAPSHOT, *re.findall(r"<(?:path:)?(\w+)>", view.path), *dir(view.parameters)}
+    known = {SNAPSHOT, *PART.findall(view.path), *dir(view.parameters)}
     if view.selected:
         known |= {"selection", "facets"}
     wanted = signature(view.query).parameters

@@ -55,8 +55,8 @@ LOCK = "watch.lock"
 EVERY = 10.0  # seconds between looks
 WRITER = "watch"  # who imported a run
 READ = {  # endings of files that some reader could read; others are not tried
-    ".csv", ".db", ".eval", ".json", ".jsonl", ".ndjson", ".ods", ".parquet", ".sqlite", ".sqlite3", ".tsv", ".xls", ".xlsb",
-    ".xlsx", ".zip",
+    ".csv", ".db", ".eval", ".json", ".jsonl", ".ndjson", ".ods", ".parquet", ".pq", ".sqlite", ".sqlite3", ".tsv", ".xls",
+    ".xlsb", ".xlsx", ".zip",
 }  # fmt: skip
 PACKED = {".gz", ".zst"}
 HELM, STATS, BUNDLE = "scenario_state.json", "per_instance_stats.json", "dataset.json"

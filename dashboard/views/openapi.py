@@ -12,7 +12,7 @@ from flask import Response
 
 from dashboard.http.responses import MIMETYPES, json_response
 from dashboard.registry import addresses
-from dashboard.registry.addresses import Route, get
+from dashboard.registry.addresses import PART, Route, get
 from dashboard.settings import VERSION
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Kind
@@ -36,8 +36,8 @@ ERROR: Schema = {
         }
     },
 }
+FORMS: dict[str, str] = {"html": "text/html", **{str(form): media for form, media in MIMETYPES.items()}}
 PINS = "pins the data"
-PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
 
 
 @get("/api/v1/openapi.json", NoParameters)
@@ -80,8 +80,7 @@ def _operation(route: Route, shapes: Mapping[type, Schema]) -> Schema:
             {"name": addresses.VERSION, "in": "query", "schema": {"type": "string"}, "description": "pins the data"}
         )
     text = " ".join(route.gives.split())
-    forms: dict[str, str] = {"html": "text/html"} | dict(MIMETYPES.items())
-    media = next((kind for form, kind in forms.items() if path.endswith(f".{form}")), "application/json")
+    media = next((kind for form, kind in FORMS.items() if path.endswith(f".{form}")), "application/json")
     content: Schema = {media: {"schema": shapes[route.answer] if route.answer else {}} if media == "application/json" else {}}
     return {
         "summary": text.partition(". ")[0].removesuffix("."),

@@ -32,6 +32,14 @@ ENCRYPTED = 1  # flag of a member of a zip
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)  # not the fault of the zip
 
 
+def zip_member(path: Path, name: str) -> bytes | None:
+    """Return a file of a zip; None if the zip has none, or cannot be read."""
+    errors = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, NotImplementedError, RuntimeError)
+    with suppress(*errors), zipfile.ZipFile(path) as archive:
+        return archive.read(name)
+    return None
+
+
 class Incoming:
     """A file, folder or zip to read. It is unpacked and opened only when a property needs it."""
 

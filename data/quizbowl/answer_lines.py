@@ -44,7 +44,6 @@ LIKE = re.compile(
 )
 LIST = re.compile(r",\s*or\s+|\s+or\s+|,\s+|\s+/\s+|(?<=>)/(?=<)", re.IGNORECASE)
 OR = re.compile(r",\s*or\s+|\s+or\s+|\s+/\s+", re.IGNORECASE)
-
 PLAIN_OR = re.compile(rf"{OR.pattern}|(?<=\w\w\w)/(?=\w\w\w)", re.IGNORECASE)  # not "AC/DC"
 
 
@@ -53,14 +52,15 @@ def parse_answer_line(line: str) -> AnswerLine:
     """Parse an answer line.
 
     The text before the first bracket is the answer. It can be alternatives, separated by "or" or a slash, if all of them are
-    marked, or none: where only some words are marked, "or" can be part of a title.
+    marked, or the text has no markup: where only some words are marked, "or" can be part of a title.
     """
     text = " ".join(NOT_READ_ALOUD.sub(" ", html.unescape(line)).split())
     head, *notes = re.split(r"[\[\]]", NOTE.sub(r"[\1]", text))
     by_verdict: dict[Verdict, dict[str, None]] = {"accept": {head: None}, "prompt": {}, "reject": {}}
     uncertain: set[tuple[str, ...]] = set()
-    alternatives = (PLAIN_OR if "<" not in head else OR).split(head)
-    if len(alternatives) > 1 and len({parse_markup(part)[2] for part in alternatives}) == 1:
+    plain = parse_markup(head)[0].strip() == head.strip()
+    alternatives = (PLAIN_OR if plain else OR).split(head)
+    if len(alternatives) > 1 and (plain or all(parse_markup(part)[2] for part in alternatives)):
         by_verdict["accept"].update(dict.fromkeys(alternatives))
     prompts_on_parts = False
     for verdict, clause in _clauses(";".join(notes)):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import START, Incoming
+from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.plurals import counted
@@ -24,11 +23,6 @@ from data.readers.shared.evaluation_log import (
 )
 from data.readers.shared.inspect_ai_sample import Sample, read_sample
 from data.store.answer_states import State
-
-if sys.version_info >= (3, 14):
-    import zipfile
-else:
-    from backports.zstd import zipfile  # also reads members compressed with zstd
 
 FORMAT = Format(
     key="inspect",
@@ -67,19 +61,23 @@ def recognises(incoming: Incoming) -> bool:
 
 def log_status(path: Path) -> str | None:
     """Return the status of a log, which is "started" until it is finished; None if the file is no log, or cannot be read."""
+    if path.suffix == ".eval":
+        header = zip_member(path, "header.json")
+        if header is None:
+            return "started" if zip_member(path, "_journal/start.json") is not None else None
+        try:
+            document = json.loads(header)
+        except ValueError:
+            return None
+        status = document.get("status") if isinstance(document, dict) else None
+        return status if isinstance(status, str) else None
     try:
-        if path.suffix != ".eval":
-            with path.open("rb") as file:
-                start = file.read(START)
-            match = STATUS.search(start) if b'"eval"' in start else None
-            return match[1].decode() if match else None
-        with zipfile.ZipFile(path) as archive:
-            if "header.json" not in archive.namelist():
-                return "started" if "_journal/start.json" in archive.namelist() else None
-            header = json.loads(archive.read("header.json"))
-    except (zipfile.BadZipFile, OSError, ValueError, LookupError, NotImplementedError, RuntimeError):
+        with path.open("rb") as file:
+            start = file.read(START)
+    except OSError:
         return None
-    return str(header["status"]) if isinstance(header, dict) and "status" in header else None
+    match = STATUS.search(start) if b'"eval"' in start else None
+    return match[1].decode() if match else None
 
 
 def _header_path(folder: Path) -> Path | None:

@@ -17,19 +17,8 @@ CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 OBJECTS = "objects"  # the folder of the objects
 # How the names in the folder of a store begin.
 NAMES = (
-    "CURRENT",
-    "LOCK",
-    "audit",
-    "cache",
-    "gen-",
-    "incoming",
-    OBJECTS,
-    "people.sqlite",
-    "refused",
-    "tokens",
-    "upgraded",
-    "watch",
-)
+    "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "tokens", "upgraded", "watch",
+)  # fmt: skip
 DRAFT = ".part"  # ending of the name of a file that is being written
 
 

@@ -13,7 +13,7 @@ SHOWN, HIDDEN = "triptych-murphy", "discrimination"  # the first figure of the p
 @pytest.fixture
 def page(visit):
     """The page of reliability in a browser that is never idle."""
-    page = visit(new_context=True)
+    page = visit(new_context=True, height=600)
     page.add_init_script("window.requestIdleCallback = () => 0;")
     page.goto("/reliability?dataset=pyramid&tab=decomposition")
     return page

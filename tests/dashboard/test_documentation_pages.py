@@ -2,31 +2,16 @@
 
 import mimetypes
 import re
-from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
 from dashboard.views import docs as documentation_pages
+from tests.helpers.html_elements import Elements
 from tests.helpers.paths import ROOT
 
 NAMES = [document.name for document in documentation_pages.documents()]
-
-
-class Elements(HTMLParser):
-    """The tags of a page with their attributes."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def all(self, key):
-        return [attributes[key] for _, attributes in self.tags if key in attributes]
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +33,17 @@ def test_every_document_of_the_folder_has_a_page():
 def test_links_lead_to_pages_and_headings(client, pages):
     """Links to documents must lead to existing pages and headings. Others lead to other servers or to pages of this one."""
     for name, page in pages.items():
-        for href in page.all("href"):
+        for href in page.values("href"):
             parts = urlsplit(href)
             if parts.scheme or parts.netloc:
                 assert parts.scheme in ("http", "https"), (name, href)
                 continue
             target = parts.path.removeprefix("/docs/") if parts.path else name
             if target in pages:
-                assert not parts.fragment or parts.fragment in pages[target].all("id"), (name, href)
+                assert not parts.fragment or parts.fragment in pages[target].values("id"), (name, href)
             else:
                 assert client.get(parts.path or "/").status_code == 200, (name, href)
-        for source in page.all("src"):
+        for source in page.values("src"):
             assert client.get(source).status_code == 200, (name, source)
 
 
@@ -90,7 +75,7 @@ def test_html_in_a_document_is_shown_as_text(client, monkeypatch, tmp_path):
         for cached in (documentation_pages.documents, documentation_pages.as_html):
             cached.cache_clear()
     assert {tag for tag, _ in Elements(article).tags} == {"h1", "p", "span"}
-    assert "&lt;script&gt;" in article and Elements(article).all("href") == []
+    assert "&lt;script&gt;" in article and Elements(article).values("href") == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -14,6 +13,7 @@ from dashboard.views.report.file import frame
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
+from tests.helpers.html_elements import Elements
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&amp;'
 DOZEN = (
@@ -21,21 +21,6 @@ DOZEN = (
     "/decide?dataset=pyramid", "/compare?dataset=pyramid", "/difficulty?dataset=pyramid", "/buzz?dataset=pyramid",
     "/slices?dataset=pyramid", "/teams?dataset=pyramid", "/which-ece?dataset=pyramid", "/people?dataset=tone",
 )  # fmt: skip
-
-
-class Elements(HTMLParser):
-    """The elements of a file, with their attributes."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def values(self, *names):
-        return [value for _, attributes in self.tags for name, value in attributes.items() if name in names]
 
 
 def saved(client, *views, **more):

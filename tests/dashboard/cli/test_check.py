@@ -174,6 +174,13 @@ def test_a_store_that_is_absent_or_damaged(cli, answers, copied, tmp_path):
     assert done.returncode == 2 and "python -m dashboard repair" in done.stderr
 
 
+def test_the_documentation_shows_what_is_printed(check):
+    text = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
+    command = text.partition("against a third:\n\n```sh\n")[2].partition("```")[0].replace("\\\n", " ").split()
+    done = check(ROOT / command[4], *command[7:])
+    assert done.stdout and f"```text\n{done.stdout}```" in text
+
+
 def test_the_workflow_of_the_documentation_runs(answers, copied, api, tmp_path):
     text = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
     assert len(text.splitlines()) <= 13

@@ -46,7 +46,7 @@
         const left = (layout.annotations || []).filter((annotation) => annotation.name !== "end-label");
         if (left.length === (layout.annotations || []).length) return;
         layout.annotations = left;
-        if (!(layout.meta || {}).panels) layout.margin.r = 8;
+        if (!(layout.meta || {}).panels) layout.margin.r = 20;
     }
 
     // -- painting

@@ -140,7 +140,7 @@ def layout(height: int, **more: Any) -> PlotlyJson:
     """Return a layout without decoration."""
     return {
         "height": height,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "margin": {"l": 8, "r": 20, "t": 8, "b": 8},  # right: for half of the last label, such as "100%"
         "minreducedheight": 20,  # of the plot, so that a figure of a single run keeps room for its axis labels
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": INK},

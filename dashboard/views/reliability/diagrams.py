@@ -68,14 +68,15 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, 
     return html_table(columns, [(run, bin_) for run in runs for bin_ in run.bins if bin_.items], "Bins")
 
 
-def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Div:
+def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Section:
     """Return how far each ranked run is over- and underconfident. The board needs the metrics ``SPLIT``."""
     columns = [
         PageColumn(metric.label, partial(_value, metric.key), about=f"{metric.name}. {metric.words}")
         for metric in (metric.worded(forecasts) for metric in SPLIT)
     ]
     ranked = [row for row in board.rows if row.ranked]
-    return html.Div(html_table([run_column(names, colours), *columns], ranked, "Over- and underconfidence"), className="split")
+    title = "Over- and underconfidence"
+    return section(title, html_table([run_column(names, colours), *columns], ranked, title), class_name="section split")
 
 
 def _value(key: str, row: LeaderboardRow) -> Cell:

@@ -10,6 +10,10 @@ from tests.helpers.page_visits import Visit
 from tests.helpers.page_walk import shown
 from tests.helpers.serving import start_server
 
+# Plotly hides a label of an axis for which there is no room beside the plot.
+HIDDEN = """() => [...document.querySelectorAll(".js-plotly-plot .xtick text, .js-plotly-plot .ytick text")]
+    .filter((label) => label.style.display === "none" && label.closest(".js-plotly-plot").offsetParent)
+    .map((label) => `${label.closest("[data-figure]").dataset.figure}: ${label.textContent}`)"""
 RUNS, QUESTIONS, CATEGORIES = 20, 200, "ABCDEFGH"
 
 
@@ -47,3 +51,14 @@ def test_a_page_is_not_higher_than(browser, crowd, address, highest):
     visit.close()
     assert not visit.complaints
     assert height <= highest and beyond <= 0
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_label_of_an_axis_is_lost(browser, crowd, width):
+    visit = Visit(browser, crowd, width=width)
+    for address in ("/", "/reliability", "/reliability?tab=decomposition", "/decide", "/compare", "/difficulty", "/which-ece"):
+        visit.page.goto(address)
+        shown(visit.page)
+        assert visit.page.evaluate(HIDDEN) == [], address
+    visit.close()
+    assert not visit.complaints

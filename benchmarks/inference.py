@@ -170,18 +170,13 @@ def few_errors_section(stated: Confidences, scale: float) -> Iterator[str]:
     """
     shown = ("accuracy", "brier", "overconfidence", "net_score", "auroc", "hmr")
     head = ["setting", "runs", *shown, "lowest coverage", "of", "missed"]
-    quick, slow = few_errors_simulation.QUICK_KEYS, few_errors_simulation.SLOW_KEYS
-    yield f"{FEW_ERRORS_ABOUT} {len(quick + slow)} metrics; {', '.join(slow)} have a quarter of the runs."
+    yield f"{FEW_ERRORS_ABOUT} {len(few_errors_simulation.KEYS)} metrics."
     yield from ("", f"| {' | '.join(head)} |")
     yield "|---" * len(head) + "|"
     lowest, all_rows = [], []
     for _, questions, clues, dependent, setting in few_errors_simulation.settings(confidences=[stated]):
         runs = round(2000 * scale)
-        measured = [
-            row
-            for number, keys in ((runs, quick), (runs // 4, slow))
-            for row in few_errors_simulation.coverage(number, SEED, questions, clues, stated, dependent, keys)
-        ]
+        measured = few_errors_simulation.coverage(runs, SEED, questions, clues, stated, dependent)
         by_key = {row.key: row for row in measured}
         rows = [Measurement(FEW_ERRORS_CLAIM, f"{row.key}, {setting}", LEVEL, row.covered, row.runs) for row in measured]
         worst = min(range(len(rows)), key=lambda place: measured[place].covered + measured[place].noise)

@@ -110,7 +110,7 @@ def test_tables_of_studies_upload_as_they_are(client, name):
 
 def figures_of(client, dataset, runs):
     """Return the figures of runs on the leaderboard, each by its metric."""
-    cells = client.leaderboard(FIGURES, dataset=dataset, common=0).filter(pl.col("run").is_in(runs))
+    cells = client.leaderboard(FIGURES, dataset=dataset, common=0).filter(pl.col("run").is_in(runs.to_list()))
     return [dict(zip(run["metric"], run["value"], strict=True)) for _, run in cells.group_by("run")]
 
 

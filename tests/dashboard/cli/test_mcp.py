@@ -2,6 +2,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -26,7 +27,8 @@ def calls(server, *wanted):
             results = [await client.call_tool(name, arguments) for name, arguments in wanted]
             return tools, [(result.is_error, [part.text for part in result.content]) for result in results]
 
-    tools, results = anyio.run(ask)
+    with ThreadPoolExecutor(1) as thread:  # Playwright leaves a running loop in the thread of the tests
+        tools, results = thread.submit(anyio.run, ask).result()
     return {tool.name: tool for tool in tools}, results
 
 

@@ -21,7 +21,8 @@ from dashboard.ui.plain_page import plain_page
 ROOT = Path(__file__).parents[2]
 IMAGES = "docs/images"
 FIRST = (  # these come first in the list
-    "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",
+    "README", "docs/installing", "docs/pages", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats",
+    "docs/settings",
 )  # fmt: skip
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)  # these mark the ends of generated tables
 PAGE = """{% block top %}<a href="#main" class="skip">Skip to content</a>

@@ -1,5 +1,6 @@
 """The README: its commands work when they are pasted, and its findings are those of the bundled datasets."""
 
+import csv
 import os
 import re
 import subprocess
@@ -14,14 +15,28 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 MAX_PICTURE_BYTES = 200_000
 
 
+def script(title):
+    """Return the commands below a title, with the Python that runs the tests."""
+    block = TEXT.partition(f"## {title}")[2].partition("```sh\n")[2].partition("```")[0]
+    return block.replace(".venv/bin/python", sys.executable)
+
+
+def test_a_table_goes_in_by_three_lines(tmp_path):
+    settings = environment(store=tmp_path / "store", samples="no") | {"PYTHONPATH": str(ROOT)}
+    commands = ["sh", "-e", "-c", script("You have a table")]
+    done = subprocess.run(commands, check=False, cwd=tmp_path, env=settings, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = {row["model"]: row for row in csv.DictReader(done.stdout[done.stdout.index("run,") :].splitlines())}
+    assert {model: (float(row["accuracy"]), round(float(row["ece"]), 3)) for model, row in rows.items()} == {
+        "alpha": (0.5, 0.425), "beta": (0.5, 0.35),  # .95 and .9 share a bin
+    }  # fmt: skip
+
+
 def test_the_commands_work_when_they_are_pasted(served):
-    block = TEXT.partition("## Your model in 60 seconds")[2].partition("```sh\n")[2].partition("```")[0]
-    script = block.replace(".venv/bin/python", sys.executable)
+    commands = ["sh", "-e", "-c", script("Your model in 60 seconds")]
     settings = environment(store=served.store) | {"SERVER": served.address}
     for _ in range(2):  # pasted again, it finds the existing run
-        done = subprocess.run(
-            ["sh", "-e", "-c", script], check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120
-        )
+        done = subprocess.run(commands, check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
     assert "calscore" in done.stdout
     link = done.stdout.split()[-1]

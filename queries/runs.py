@@ -61,6 +61,7 @@ class RunFacts(msgspec.Struct):
     withdrawn_reason: str | None
     tags: dict[str, str]  # value by tag
     attributes: dict[str, list[str] | None]  # of its responses: values by name, None where there are too many to choose from
+    same_answers: list[str]  # other runs of the dataset, not withdrawn, with the same answers and grades, in order of import
 
 
 class Runs(msgspec.Struct):
@@ -82,7 +83,11 @@ FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("import
             select attribute,
                 case when count(value) = count(*) then list(value order by try_cast(value as double), value) end as given
             from response_attributes a where a.run = runs.run group by 1)
-    ) as attributes
+    ) as attributes, coalesce((
+        select list(other.run order by twin.position) from objects own join objects other using (kind, dataset, sha256)
+        join runs twin on twin.run = other.run and twin.withdrawn_at is null
+        where own.run = runs.run and own.kind = 'responses' and other.run <> own.run
+    ), []) as same_answers
     from runs"""
 
 

@@ -85,6 +85,7 @@ REMEDIES: dict[Hint, str] = {
     "password": "unpack it before you send it",
     "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
+    "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",
     "unit": "leave out confidence_scale=percent",
     "words": "add words=WORD=SHARE,...",
     "replace_people": "the operator can import and replace them on the command line",

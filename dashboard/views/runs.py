@@ -177,7 +177,9 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
         PageColumn("Imported", _imported),
         PageColumn("From", lambda facts: [_file(facts, "name file"), html.Div(_hash(facts), className="by")]),
         PageColumn(
-            "Answers", lambda facts: [counted(facts.items, "answer"), html.Div(_counts(facts), className="by")], number=False
+            "Answers",
+            lambda facts: [counted(facts.items, "answer"), html.Div(_counts(facts), className="by"), _same(facts)],
+            number=False,
         ),
         PageColumn("Decided", _decided),
         PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
@@ -195,7 +197,7 @@ def provenance(facts: RunFacts) -> html.Section:
         "Run": html.Code(facts.run),
         "Imported": [_timestamp(facts.imported_at), f" by {_importer(facts.imported_by)}"],
         "File": [_file(facts, "name"), " ", _hash(facts)],
-        "Answers": f"{counted(facts.items, 'answer')} {_counts(facts)}",
+        "Answers": [f"{counted(facts.items, 'answer')} {_counts(facts)}", _same(facts)],
         "Download": html.Span(files, className="links"),
     }
     for name, values in facts.attributes.items():
@@ -206,6 +208,12 @@ def provenance(facts: RunFacts) -> html.Section:
         items["Graded by a person"] = _decided(facts)
     parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]
     return html.Section(html.Dl(parts), className="dataset provenance")
+
+
+def _same(facts: RunFacts) -> Component | str:
+    """Return links to the runs with the same answers, if there are any."""
+    links = [page_link([html.Code(run)], href=run_path(run)) for run in facts.same_answers]
+    return html.Div(["the same answers as ", html.Span(links, className="links")], className="by") if links else ""
 
 
 def _name(facts: RunFacts) -> Cell:

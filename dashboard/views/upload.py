@@ -320,6 +320,7 @@ HINTS: dict[Hint, str] = {
     "password": "unpack it before you upload it",
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
+    "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
     "unit": "choose 0 to 1 under Confidence runs from",
     "words": "say so in the table below",
     "replace_people": "the operator of this server can replace them on the command line",

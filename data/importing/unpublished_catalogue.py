@@ -142,6 +142,7 @@ def make_unpublished_catalogue(
     _add_responses(connection, objects)
     if run("select 1 from scratch.new_runs limit 1").fetchone():
         add_gradings(staging, objects, by)
+        _warn_of_same_answers(staging)
     added = add_to_stored(staging, objects, by)
     replaced = sorted(_datasets(connection, "datasets") & {*before})
     for dataset in replaced:
@@ -216,6 +217,20 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
         select run_number from scratch.responses_graded where attributes is not null) order by n"""
     for (name,) in connection.execute(attributed).fetchall():
         list_attributes(connection, objects, name)
+
+
+def _warn_of_same_answers(staging: Staging) -> None:
+    """Warn of new runs that answer and are graded exactly as a run with another name. Files of equal answers are equal."""
+    rows = staging.connection.execute("""
+        select new.run, new.model, new.elicitation, first.run, first.model, first.elicitation
+        from runs new join scratch.new_runs using (run) join objects own on own.run = new.run and own.kind = 'responses'
+        join objects other on other.kind = own.kind and other.dataset = own.dataset and other.sha256 = own.sha256
+        join runs first on first.run = other.run
+        where first.withdrawn_at is null and first.position < new.position
+        qualify row_number() over (partition by new.run order by first.position) = 1 order by new.position""").fetchall()
+    for run, model, elicitation, other, *name in rows:
+        same = f"run {other} ({', '.join(name)})"
+        staging.report.warn(f"run {run} ({model}, {elicitation}) has exactly the answers of {same}", "same_answers")
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

@@ -11,7 +11,7 @@ Its relations, in the order in which they are filled:
 - ``numbered_questions``, ``numbered_runs``: the questions of the answered datasets, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
   on, a failed call has no guess, the confidence 0 and no distribution. ``state`` is null or one of ``STORED_STATES``; then a
-  response has neither confidence nor distribution (``data.importing.states_of_rows``).
+  response has neither confidence nor distribution (``data.importing.checks.responses``).
 - ``responses_resolved``: the same, with a confidence for every answered response and complete distributions in the order of
   classes.
 - ``responses_graded``: the same, with a correctness for every response.
@@ -22,7 +22,8 @@ Its relations, in the order in which they are filled:
 - ``replaced_people``, ``new_answers``: what publishing changes as well.
 
 Views named after some tables of the store (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) show stored and
-incoming rows together.
+incoming rows together. ``known_questions`` and ``known_clues`` do so for readers, before anything is checked: incoming ones
+replace the stored ones of their dataset.
 """
 
 from __future__ import annotations
@@ -92,6 +93,12 @@ VIEWS = """
 create view datasets as
     select distinct on (dataset) dataset, title, kind, simulated, classes from datasets_read
     union all select dataset, title, kind, simulated, classes from store.datasets anti join datasets_read using (dataset);
+create view known_questions as
+    select dataset, question_id, text, answer from questions_read union all
+    select dataset, question_id, text, answer from store.questions anti join (select dataset from questions_read) using (dataset);
+create view known_clues as
+    select dataset, question_id, clue, word_end from clues_read union all
+    select dataset, question_id, clue, word_end from store.clues anti join (select dataset from clues_read) using (dataset);
 create view questions as
     from new_questions union all by name
     select * replace (coalesce(q.answer, v.answer) as answer) from (
@@ -299,6 +306,13 @@ class Staging:
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
+    def existing(self, dataset: str, file: str, advice: str = "import its questions first") -> dict[str, Any]:
+        """Return the row of a dataset that a file answers. Raises ``Refused`` if there is none."""
+        row = self.dataset(dataset)
+        if row is None:
+            raise refuse(file, f"there is no dataset {dataset!r} for these answers; {advice}", hint="dataset")
+        return row
+
     def is_incoming(self, dataset: str) -> bool:
         """Whether a file of this import brings questions of a dataset."""
         sql = "select 1 from questions_read where dataset = $d limit 1"
@@ -320,22 +334,17 @@ class Staging:
 
     # -- for checks --------------------------------------------------------------------------------------------------
 
-    def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> bool:
+    def report_rows(
+        self, table: str, column: str, reason: str, where: str, hint: Hint | None = None, *, value: str | None = None
+    ) -> bool:
         """Report rows as bad, and return whether there are any. All arguments but ``column`` and ``hint`` are SQL.
 
-        Args:
-            table: a relation with ``file`` and ``ordinal``; its alias is s.
-            column: the column with the problem; None for the row as a whole.
-            where: condition that selects the bad rows; can begin with joins.
+        ``table`` is a relation with ``file`` and ``ordinal``; its alias is s. ``where`` is a condition that selects the bad rows,
+        and can begin with joins. ``value`` is shown; None for that of the column.
         """
-        bad = self.connection.execute(
-            first_rows(
-                f"select s.file, s.ordinal, (({value})::varchar)[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason "
-                f"from {table} s {where}",
-                "file, ordinal",
-                MAX_LISTED_PROBLEMS,
-            )
-        ).fetchall()
+        shown = f"({value or f's.{quoted(column)}'})::varchar"
+        sql = f"select s.file, s.ordinal, ({shown})[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason from {table} s {where}"
+        bad = self.connection.execute(first_rows(sql, "file, ordinal", MAX_LISTED_PROBLEMS)).fetchall()
         if not bad:
             return False
         places = {
@@ -354,7 +363,7 @@ class Staging:
         self.report_rows(
             f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
             where {complete} and ({rows}))""",
-            column, f"s.{column}", f"'{what}'", "where nth > 1",
+            column, f"'{what}'", "where nth > 1",
         )  # fmt: skip
 
     def has_problems(self, *tables: str) -> bool:

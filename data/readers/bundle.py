@@ -120,7 +120,7 @@ def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
         {"dataset": dataset},
     )
     reason = "'must be a time, such as 2026-05-01T12:30:00'"
-    staging.report_rows("corrections_read", "corrected_at", "null", reason, "where corrected_at is null")
+    staging.report_rows("corrections_read", "corrected_at", reason, "where corrected_at is null")
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:

@@ -142,18 +142,18 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
             {", ".join(f"{sql} as {key}" for key, sql in texts.items())}
         from (select *, case when json_valid(label_counter) then label_counter::json end as counter,
             case when json_valid(example) then example::json end as fields from loaded)""")
-    for column, value, condition, reason in (
-        ("label_count", "label_count", f"len(label_count) <> {size}",
+    for column, condition, reason in (
+        ("label_count", f"len(label_count) <> {size}",
          f"must be {NUMBERS[size]} numbers: votes for {', '.join(part.classes)}"),
-        ("label_count", "label_count", "len(list_filter(label_count, lambda n: n <> floor(n) or n > 1e9)) > 0",
+        ("label_count", "len(list_filter(label_count, lambda n: n <> floor(n) or n > 1e9)) > 0",
          "votes are whole numbers"),
-        ("label_count", "label_count", f"len(label_count) = {size} and list_sum(label_count) = 0", "nobody voted"),
-        ("label_counter", "label_counter", f"counter is not null and len(label_count) = {size} and counter_votes <> label_count",
+        ("label_count", f"len(label_count) = {size} and list_sum(label_count) = 0", "nobody voted"),
+        ("label_counter", f"counter is not null and len(label_count) = {size} and counter_votes <> label_count",
          "disagrees with label_count"),
-        ("example", "example", f"example is not null and ({incomplete})",
+        ("example", f"example is not null and ({incomplete})",
          f"must hold {_listed(part.example)}"),
     ):  # fmt: skip
-        staging.report_rows("items_with_votes", column, f"s.{value}", literal(reason), f"where {condition}")
+        staging.report_rows("items_with_votes", column, literal(reason), f"where {condition}")
     votes = " ".join(f"when {literal(letter)} then label_count[{nth}]" for nth, letter in enumerate(part.labels, start=1))
     outvoted = f"len(label_count) = {size} and case majority_label {votes} end < list_max(label_count)"
     (count,) = staging.connection.execute(f"select count(*) from items_with_votes where {outvoted}").fetchall()[0]
@@ -186,10 +186,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or _part(file).dataset
-    row = staging.dataset(dataset)
-    if not row:
-        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its items first", hint="dataset")
-    classes: list[str] = row["classes"] or []
+    classes: list[str] = staging.existing(dataset, file.name, "import its items first")["classes"] or []
     _check_classes(file, dataset, classes, options)
     if not options.model:
         raise refuse(file.name, "which model predicted this?", hint="model")
@@ -197,13 +194,8 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     size, order = len(classes), [options.classes.index(name) + 1 for name in classes]
     staging.connection.execute(
-        f"""create or replace table predicted as
-        with questions_here as (
-            select question_id from questions_read where dataset = $dataset union all
-            select question_id from store.questions where dataset = $dataset
-                and not exists (select 1 from questions_read where dataset = $dataset)
-        )
-        select *, {staging.files.index(file)} as file, uid in (from questions_here) as known from loaded""",
+        f"""create or replace table predicted as select *, {staging.files.index(file)} as file,
+            uid in (select question_id from known_questions where dataset = $dataset) as known from loaded""",
         {"dataset": dataset},
     )
     of_classes = f"len(probs) = {size}"
@@ -213,7 +205,7 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
         ("pred", f"{of_classes} and pred < {size} and probs[pred + 1] < list_max(probs)",
          "is not the class with the greatest probability in probs"),
     ):  # fmt: skip
-        staging.report_rows("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
+        staging.report_rows("predicted", column, literal(reason), f"where {condition}")
     rows = staging.connection.execute("select count(*), count(*) filter (known) from predicted").fetchall()[0]
     if rows[0] > rows[1]:
         staging.skip(key, {UNKNOWN_QUESTION: rows[0] - rows[1]})
@@ -252,11 +244,9 @@ def _check_classes(file: TableFile, dataset: str, classes: list[str], options: I
 def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple[str, ...]) -> None:
     """Warn if the file's own labels fit the answers of more questions with another order of the classes."""
     rows = staging.connection.execute(
-        """select p."true", q.answer, count(*) from predicted p join (
-            select question_id, answer from questions_read where dataset = $dataset union all
-            select question_id, answer from store.questions where dataset = $dataset
-                and not exists (select 1 from questions_read where dataset = $dataset)
-        ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
+        """select p."true", q.answer, count(*) from predicted p join known_questions q
+        on q.dataset = $dataset and q.question_id = p.uid
+        where p."true" is not null and q.answer is not null group by all""",
         {"dataset": dataset},
     ).fetchall()
     if not rows or len(order) > MAX_ORDERED:

@@ -148,10 +148,8 @@ def _read_resolutions(
 
 def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, options: ImportOptions) -> None:
     dataset = _dataset(name, document, options)
+    staging.existing(dataset, name, "import the resolution set of this round first, or with it")
     known = known_questions(staging, dataset)
-    if not known:
-        reason = f"there is no dataset {dataset!r} for these answers; import the resolution set of this round first, or with it"
-        raise refuse(name, reason, hint="dataset")
     latest: dict[str, str] = {}
     for question in known:
         base, _, date = question.rpartition(" ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from data.duckdb_and_polars import literal
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
+from data.importing.report import Hint, Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column
 from data.importing.table_files import TableFile
@@ -122,8 +122,7 @@ def _read_questions(incoming: Incoming, staging: Staging, options: ImportOptions
 
 def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    if not staging.dataset(dataset):
-        raise refuse(incoming.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
+    staging.existing(dataset, incoming.name)
     if not options.model:
         raise refuse(incoming.name, "which model answered?", hint="model")
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
@@ -141,11 +140,9 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
 
 def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    known = staging.dataset(dataset)
-    if known is None:
-        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
-    if known["kind"] != "lifeeval":
-        raise refuse(file.name, f"dataset {dataset!r} is of kind {known['kind']}; these are answers to LifeEval's questions")
+    kind = staging.existing(dataset, file.name)["kind"]
+    if kind != "lifeeval":
+        raise refuse(file.name, f"dataset {dataset!r} is of kind {kind}; these are answers to LifeEval's questions")
     key = RunKey(dataset, options.model or MODEL_OF_PEOPLE, options.elicitation or ELICITATION)
     columns = staging.load(file, PEOPLE)
     for column in ("PGuess", "PConf"):
@@ -156,9 +153,9 @@ def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> N
         from loaded l left join questions q on q.dataset = {literal(dataset)} and q.minimum_age = l."MinAge"
             and q.radius = l."Radius_x" and q.sex = if(l."SexMale", 'male', 'female')""")
     staging.report_rows(
-        "people", "MinAge", """concat_ws(', ', if(s."SexMale", 'male', 'female'), s."MinAge", 'within ' || s."Radius_x")""",
-        literal(f"dataset {dataset} has no question of this sex, age and radius"),
+        "people", "MinAge", literal(f"dataset {dataset} has no question of this sex, age and radius"),
         """where s.question_id is null and s."MinAge" is not null and s."Radius_x" is not null and s."SexMale" is not null""",
+        value="""concat_ws(', ', if(s."SexMale", 'male', 'female'), s."MinAge", 'within ' || s."Radius_x")""",
     )  # fmt: skip
     select = """select question_id, ordinal, "ResponseId" as sample, "PGuess" as guess,
         try_cast(trim("PConf") as double) / 100 as confidence, false as silent from people where question_id is not null"""
@@ -214,10 +211,8 @@ def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) ->
         high = 100 if options.percent and column == "stated_confidence" else 1
         reason = f"must be a number in [0, {high}], or NA"
         wrong = f"s.{column} is not null and s.{column} <> 'NA' and coalesce({value} not between 0 and {high}, true)"
-        staging.report_rows(
-            "pairs", column, f"s.{column}", literal(reason), f"where {wrong}",
-            "percent" if high == 1 and column == "stated_confidence" else None,
-        )  # fmt: skip
+        hint: Hint | None = "percent" if high == 1 and column == "stated_confidence" else None
+        staging.report_rows("pairs", column, literal(reason), f"where {wrong}", hint)
     for (question_set,) in run("select distinct qset from pairs where qset is not null order by 1").fetchall():
         dataset = f"{collection}-{dataset_id(question_set)}"
         _add_question_set(file, dataset, question_set, staging, options)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from data.duckdb_and_polars import literal, quoted
+from data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.states_of_rows import is_failed, lacks_confidence
 from data.importing.table_contract import (
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
@@ -126,7 +126,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         by_tokens, verbalized = staging.connection.execute(
             f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
                 coalesce(bool_or(confidence is not null or options is not null), false)
-            from loaded l where elicitation is null and not {is_failed("l")} and not {lacks_confidence("l")}"""
+            from loaded s where elicitation is null and not {IS_FAILED} and not {LACKS_CONFIDENCE}"""
         ).fetchall()[0]
         if by_tokens and not verbalized:
             elicitation = "'token'"

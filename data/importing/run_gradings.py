@@ -105,16 +105,13 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
             answers = counted(part.rows, "answer")
             line = f"Clueline's rules grade {count:,} of {answers} differently from the file; both gradings are kept"
             staging.report.lines.append(f"run {name}: {line}")
-    execute(
-        connection,
-        """insert into corrections by name
+    sql = """insert into corrections by name
         select r.dataset, r.run, (row_number() over (partition by r.run order by c.file, c.ordinal))::integer as number,
             c.question_id, c.clue, c.guess, c.correct, c.corrected_at,
             if($by is null, c.corrected_by, concat_ws(', ', c.corrected_by, 'as uploaded by ' || $by)) as corrected_by, c.note
         from scratch.corrections_read c join scratch.numbered_runs n using (dataset, model, elicitation)
-        join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run""",
-        {"by": by},
-    )
+        join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run"""
+    execute(connection, sql, {"by": by})
     gradings.review(connection, objects, [name for (name,) in run("select run from scratch.runs_to_store order by n").fetchall()])
 
 
@@ -141,12 +138,9 @@ def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> 
         sql = f"""select r.question_id, r.clue, r.sample, g.correct, g.graded
             from {stored} r join ({grades_sql(number, column)}) g on {SAME_PLACE.format("g")} order by r.file_row_number"""
         gradings.add_grading(connection, objects, part, name, "added", sql)
-        execute(
-            connection,
-            """update gradings set added_at = make_timestamp(epoch_us(now())), added_by = $by
-            where run = $run and name = $name""",
-            {"by": by, "run": run, "name": name},
-        )
+        sql = """update gradings set added_at = make_timestamp(epoch_us(now())), added_by = $by
+            where run = $run and name = $name"""
+        execute(connection, sql, {"by": by, "run": run, "name": name})
     return [(run, name) for _, run, name, _ in rows]
 
 

@@ -43,7 +43,8 @@ from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, stage
+from data.importing.table_contract import TABLES as CONTRACTS
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
@@ -53,33 +54,24 @@ from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
 
+CREATE_TABLES = "".join(
+    f"""create table {table}_read (dataset varchar, {", ".join(f"{quoted(c.name)} {c.sql_type}" for c in columns)},
+    file integer, ordinal bigint);\n"""
+    for table, columns in CONTRACTS.items()
+)
 TABLES = f"""
+{CREATE_TABLES}alter table corrections_read alter corrected_at type timestamp;
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table questions_read (dataset varchar, {", ".join(f"{column.name} {column.sql_type}" for column in QUESTIONS)},
-    file integer, ordinal bigint);
-create table clues_read (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
-    file integer, ordinal bigint);
-create table exposures_read (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,
-    heard_words integer, ended_by varchar, file integer, ordinal bigint);
-create table buzzes_read (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
-    guess varchar, file integer, ordinal bigint);
-create table left_out_plays_read (dataset varchar, question_id varchar, match_id varchar, reason varchar, plays integer,
-    file integer, ordinal bigint);
-create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
     state varchar, sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
     file integer, ordinal bigint);
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
-create table corrections_read (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
-    guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
     file integer, ordinal bigint);
 create table added_gradings (number integer, dataset varchar, run varchar, name varchar, "column" varchar);
-create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
-    file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes, exposures and plays that are left out together, or votes), and answers that follow
 -- from votes.
 create table replaced_people (dataset varchar, what varchar);
@@ -360,11 +352,9 @@ class Staging:
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
         """Report rows that repeat the key of an earlier row; nulls count as different. ``keys`` and ``rows`` are SQL."""
         complete = " and ".join(f"{key} is not null" for key in keys)
-        self.report_rows(
-            f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
-            where {complete} and ({rows}))""",
-            column, f"'{what}'", "where nth > 1",
-        )  # fmt: skip
+        sql = f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
+            where {complete} and ({rows}))"""
+        self.report_rows(sql, column, f"'{what}'", "where nth > 1")
 
     def has_problems(self, *tables: str) -> bool:
         """Return whether a file with incoming rows of any of these tables has a problem."""

@@ -227,32 +227,24 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, da
     """Delete people's rows on questions that are gone, and withdraw runs that answered them or cannot be graded any more."""
     run = connection.execute
     for table in (*PEOPLE, "votes"):
-        run(
-            f"""delete from {table} t where t.dataset = $d and not exists (
-                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)""",
-            {"d": dataset},
-        )
-    run(
-        """update buzzes b set clue = f.clue from (
+        sql = f"""delete from {table} t where t.dataset = $d and not exists (
+                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)"""
+        run(sql, {"d": dataset})
+    sql = """update buzzes b set clue = f.clue from (
             select b.question_id, b.match_id, b.team, coalesce(min(c.clue) filter (c.word_end > b.word), max(c.clue)) as clue
             from buzzes b join clues c using (dataset, question_id) where b.dataset = $d group by all
-        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team""",
-        {"d": dataset},
-    )
+        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team"""
+    run(sql, {"d": dataset})
     ungraded = _grade_again(connection, objects, dataset)
     renew_gradings(connection, objects, dataset)
     responses = objects.relation("responses", stored_objects(connection, "responses", dataset=dataset))
-    run(
-        f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
+    sql = f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
             list_contains($ungraded::varchar[], run)
-            or run in (select run from {responses} anti join clues using (dataset, question_id, clue)))""",
-        {"ungraded": ungraded},
-    )
-    run(
-        """update runs r set missing_questions = greatest(f.total - r.questions, 0)
-        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d""",
-        {"d": dataset},
-    )
+            or run in (select run from {responses} anti join clues using (dataset, question_id, clue)))"""
+    run(sql, {"ungraded": ungraded})
+    sql = """update runs r set missing_questions = greatest(f.total - r.questions, 0)
+        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d"""
+    run(sql, {"d": dataset})
 
 
 def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> list[str]:

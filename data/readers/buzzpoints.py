@@ -22,7 +22,7 @@ from data.importing.report import refuse
 from data.importing.staging import ImportOptions, Staging
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
-from data.readers.shared.evaluation_log import whole
+from data.readers.shared.evaluation_log import dataset_id, whole
 from data.readers.shared.quizbowl_games import (
     LEFT_OUT,
     NO_POSITION,
@@ -32,7 +32,6 @@ from data.readers.shared.quizbowl_games import (
     PlayedQuestion,
     add_people,
     add_questions,
-    dataset_id,
     exposure_rows,
     one_buzz_per_team,
 )
@@ -293,22 +292,19 @@ class _Reading:
         sets = {key: played for key, played in sets.items() if played.tossups}
         if not sets:
             raise refuse(self.name, "the database holds no tossups")
-        ids = Counter(dataset_id(played.slug or played.name) for played in sets.values())
+        names_of_sets = {key: dataset_id((played.slug or played.name).replace("/", " ")) for key, played in sets.items()}
+        ids = Counter(names_of_sets.values())
         for key, played in sets.items():
-            own = dataset_id(played.slug or played.name) or "buzzpoints"
+            own = names_of_sets[key] or "buzzpoints"
             self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), played, options, only_one=len(sets) == 1)
 
     def _add(self, dataset: str, played: QuestionSet, options: ImportOptions, *, only_one: bool) -> None:
         tournaments = {self.games[key].tournament for key in played.games}
         names = sorted(self.tournaments[key] for key in tournaments if key in self.tournaments)
         title = played.name or ", ".join(names[:1]) or dataset
-        self.staging.add_dataset(
-            self.name,
-            dataset,
-            kind="incremental",
-            title=options.title if options.title and (only_one or options.dataset) else title,
-            source=f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints",
-        )
+        title = options.title if options.title and (only_one or options.dataset) else title
+        source = f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints"
+        self.staging.add_dataset(self.name, dataset, kind="incremental", title=title, source=source)
         questions = []
         for tossup in sorted(played.tossups):
             _, answer, category, subcategory = self.tossups[tossup]

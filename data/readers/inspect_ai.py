@@ -14,7 +14,6 @@ from typing import Any
 from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     UNSTATED,
@@ -126,9 +125,7 @@ class Sample:
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         return _header_path(incoming.folder) is not None or any(incoming.folder.rglob("*.eval"))
-    document = incoming.document
-    header = document.get("eval") if isinstance(document, dict) else None
-    return isinstance(header, dict) and {"task", "model"} <= header.keys()
+    return {"task", "model"} <= as_dict(as_dict(incoming.document).get("eval")).keys()
 
 
 def log_status(path: Path) -> str | None:
@@ -138,10 +135,9 @@ def log_status(path: Path) -> str | None:
         if header is None:
             return "started" if zip_member(path, "_journal/start.json") is not None else None
         try:
-            document = json.loads(header)
+            status = as_dict(json.loads(header)).get("status")
         except ValueError:
             return None
-        status = document.get("status") if isinstance(document, dict) else None
         return status if isinstance(status, str) else None
     try:
         with path.open("rb") as file:
@@ -171,16 +167,12 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         documents = ((f"samples/{path.name}", _document(path, incoming)) for path in paths)
         _read_log(incoming.name, _document(header, incoming), documents, staging, options)
         return
-    logs = [
-        Incoming(path, staging, f"{incoming.name}/{path.relative_to(incoming.folder)}", options.password)
-        for path in sorted(incoming.folder.rglob("*.eval"))
-    ]
+    logs = incoming.files(".eval")
     if not logs:
         raise refuse(incoming.name, "there is neither a header.json nor an .eval file in it")
     latest = _latest(logs)
-    if left := len(logs) - len(latest):
-        reason = "there is a later log, or one that was finished, of the same task and model"
-        staging.report.warnings.append(f"{incoming.name}: {counted(left, 'log')} left out: {reason}")
+    reason = "there is a later log, or one that was finished, of the same task and model"
+    staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(latest)})
     read_each([partial(read, log, staging, options) for log in latest], staging)
 
 
@@ -193,7 +185,7 @@ def _latest(logs: list[Incoming]) -> list[Incoming]:
             header = _document(path, log) if path else {}
         except Refused:
             header = {}
-        about = header.get("eval") if isinstance(header, dict) else None
+        about = as_dict(header).get("eval")
         parts = [about.get(key) for key in ("task", "task_args", "model")] if isinstance(about, dict) else [log.name]
         rank = (header.get("status") == "success", str(about.get("created"))) if isinstance(about, dict) else (False, "")
         key = json.dumps(parts, sort_keys=True)
@@ -212,7 +204,7 @@ def _document(path: Path, incoming: Incoming) -> Any:
 
 
 def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], staging: Staging, options: ImportOptions) -> None:
-    about = header.get("eval") if isinstance(header, dict) else None
+    about = as_dict(header).get("eval")
     if not isinstance(about, dict):
         raise refuse(name, "the header of the log has no `eval`")
     task = str(about.get("task") or "")
@@ -229,8 +221,7 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
             invalid += 1
         else:
             samples.append(read_sample(document))
-    if invalid:
-        staging.report.warnings.append(f"{name}: {counted(invalid, 'sample')} left out: invalidated in the log")
+    staging.report.warn_left_out(name, "sample", {"invalidated in the log": invalid})
     if not samples:
         staging.report.raise_problems()
         raise refuse(name, "there are no samples in this log; only logs that keep their samples can be read")

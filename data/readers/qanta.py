@@ -15,6 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,8 @@ def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
             PlayedQuestion(identity, None, str(answer) if answer else None, str(category) if category else None, None, place)
         )
         parts = sentences(" ".join(tokens))
-        ends = [sum(len(part.split(" ")) for part in parts[: index + 1]) for index in range(len(parts))]
-        clues += _clue_rows(identity, tokens, ends if ends and ends[-1] == len(tokens) else [len(tokens)], place)
+        ends = [*accumulate(len(part.split(" ")) for part in parts)]
+        clues += _clue_rows(identity, tokens, ends if ends[-1:] == [len(tokens)] else [len(tokens)], place)
     add_questions(staging, file.name, dataset, questions)
     add_table(staging, "clues", file.name, dataset, clues, CLUES)
 
@@ -271,11 +272,9 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     by_runs_of_this_import = run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
     known: dict[str, list[int]] = dict(by_runs_of_this_import)
     if answered := staging.answered(dataset):
-        stored = run(
-            """select question_id, list(word_end order by clue) from store.clues
-            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1""",
-            d | {"answered": answered},
-        )
+        sql = """select question_id, list(word_end order by clue) from store.clues
+            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1"""
+        stored = run(sql, d | {"answered": answered})
         known = dict(stored.fetchall()) | known
     shortened: list[str] = []
     result: dict[str, dict[int, int]] = {}
@@ -388,13 +387,9 @@ def _add_run(
     schema = {column: pl.String for column in ("question_id", *OUTPUT, *further, "place")} | {"clue": pl.Int64}
     file = staging.add_rows(name, pl.DataFrame(rows, schema=schema))
     staging.load(file, (*responses_columns(percent=options.percent), *grade_columns(further)))
-    staging.add(
-        "responses",
-        file,
-        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, clue, guess, confidence,
-            correct, buzz, ordinal from loaded""",
-        key._asdict(),
-    )
+    sql = """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, clue, guess, confidence,
+            correct, buzz, ordinal from loaded"""
+    staging.add("responses", file, sql, key._asdict())
     staging.add_grades(file, further)
 
 
@@ -549,12 +544,8 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
     played = pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
     execute_with(staging.connection, played, "create or replace table played as from given")
     identity = "select $dataset as dataset, question_id, team as match_id, team, ordinal"
-    staging.add(
-        "exposures",
-        file.file,
-        f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
-            case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played""",
-        {"dataset": dataset},
-    )
+    sql = f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
+            case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played"""
+    staging.add("exposures", file.file, sql, {"dataset": dataset})
     staging.add("buzzes", file.file, f"{identity}, word, correct from played where not censored", {"dataset": dataset})
     staging.connection.execute("drop table played")

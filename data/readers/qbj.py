@@ -19,7 +19,7 @@ from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
-from data.readers.shared.evaluation_log import as_dict, as_dicts, as_list, clean, whole
+from data.readers.shared.evaluation_log import as_dict, as_dicts, as_list, clean, dataset_id, whole
 from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
@@ -28,7 +28,6 @@ from data.readers.shared.quizbowl_games import (
     PlayedQuestion,
     add_people,
     add_questions,
-    dataset_id,
     exposure_rows,
     one_buzz_per_team,
     stable_pseudonym,

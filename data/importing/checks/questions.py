@@ -165,27 +165,19 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             continue
         content = _content(staging, name, dataset["kind"], dataset["classes"])
         stored = frame(staging.connection, "select * from store.datasets where dataset = $d", d).to_dicts()
-        reworded = (
-            bool(stored) and stored[0]["content"] == content and name in staging.reworded and _differ_in_words(staging, name)
-        )
-        recut = bool(stored) and stored[0]["content"] != content and name in staging.recut and not options.replace
-        recut = recut and _keeps_what_is_stored(staging, name)
+        same, other = (bool(stored) and (stored[0]["content"] == content) == equal for equal in (True, False))
+        reworded = same and name in staging.reworded and _differ_in_words(staging, name)
+        recut = other and name in staging.recut and not options.replace and _keeps_what_is_stored(staging, name)
         if stored and not options.replace and not reworded and not recut:
-            if stored[0]["content"] != content:
+            if other:
                 reason = f"dataset {name!r} is stored with different questions, and runs may depend on them"
                 staging.report.problems.append(Problem(dataset["file"], None, None, None, reason, "replace"))
                 continue
             differing = [fact for fact in FACTS if dataset[fact] is not None and dataset[fact] != stored[0][fact]]
-            if differing:
-                staging.report.warnings.append(
-                    f"dataset {name} keeps its stored {', '.join(differing)}, although the file says otherwise; "
-                    "replacing the dataset would use what the file says"
-                )
-            if _attributes_differ(staging, name):
-                staging.report.warnings.append(
-                    f"dataset {name} keeps the stored attributes of its questions, although the file says otherwise; "
-                    "replacing the dataset would use what the file says"
-                )
+            kept = [f"its stored {', '.join(differing)}"] if differing else []
+            kept += ["the stored attributes of its questions"] if _attributes_differ(staging, name) else []
+            otherwise = "although the file says otherwise; replacing the dataset would use what the file says"
+            staging.report.warnings += [f"dataset {name} keeps {what}, {otherwise}" for what in kept]
             for table in ("new_questions", "new_clues", "new_attributes"):
                 run(f"delete from {table} where dataset = $d", d)
             staging.report.lines.append(f"dataset {name}: {counted(count, 'question')}, already there")
@@ -193,19 +185,15 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         if (reworded or recut) and not options.replace:
             run("delete from new_attributes where dataset = $d", d)
             run("insert into new_attributes by name from store.attributes where dataset = $d", d)
-            run(
-                """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
-                from store.datasets o where r.dataset = $d and o.dataset = $d""",
-                d,
-            )
-        run(
-            """insert into new_datasets by name select dataset, coalesce(
+            sql = """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
+                from store.datasets o where r.dataset = $d and o.dataset = $d"""
+            run(sql, d)
+        sql = """insert into new_datasets by name select dataset, coalesce(
                 (select position from store.datasets o where o.dataset = s.dataset),
                 (select count(*) from store.datasets) + (select count(*) from new_datasets))::integer as position,
                 title, kind, licence, source, simulated, note, classes, $content as content, false as head_to_head
-            from (select distinct on (dataset) * from datasets_read where dataset = $d) s""",
-            d | {"content": content},
-        )
+            from (select distinct on (dataset) * from datasets_read where dataset = $d) s"""
+        run(sql, d | {"content": content})
         done = "imported" if not stored else "replaced" if options.replace else "reworded: the texts are now those of the file"
         if recut:
             had = run("select count(*) from store.questions where dataset = $d", d).fetchall()[0][0]

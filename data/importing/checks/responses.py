@@ -111,9 +111,11 @@ def _order(staging: Staging) -> bool:
         "select coalesce(bool_or(bad), false), count(*), count(*) filter (failed) from ordered_rows"
     ).fetchall()[0]
     if failed:
-        _warn_of_answers(staging)
+        what = "a guess, a confidence or a correctness"
+        _warn_of(staging, f"{IS_FAILED} and {STATES_AN_ANSWER}", f"failed call states {what}", f"failed calls state {what}")
     if "state" not in absent:
-        _warn_of_states(staging)
+        what = "whose `state` rules out a confidence or a correct answer"
+        _warn_of(staging, f"not {IS_FAILED} and {CONTRADICTS_ITS_STATE}", f"row {what} has one", f"rows {what} have one")
     keys = "run_number, question_number, clue" + ("" if "sample" in absent else ", hash(sample) as sample")
     return not bad and not _repeats(staging, keys, rows)
 
@@ -127,25 +129,11 @@ def _check_names(staging: Staging) -> None:
     staging.report.raise_problems()
 
 
-def _warn_of_answers(staging: Staging) -> None:
-    sql = f"select count(*) from responses_read s where {IS_FAILED} and {STATES_AN_ANSWER}"
-    count = staging.connection.execute(sql).fetchall()[0][0]
+def _warn_of(staging: Staging, where: str, one: str, several: str) -> None:
+    """Warn of rows whose values were left out, if there are any: what one of them, or several, have wrongly."""
+    count = staging.connection.execute(f"select count(*) from responses_read s where {where}").fetchall()[0][0]
     if count:
-        staging.report.warnings.append(
-            f"{counted(count, 'failed call states', 'failed calls state')} a guess, a confidence or a correctness; "
-            "these values were left out"
-        )
-
-
-def _warn_of_states(staging: Staging) -> None:
-    """Warn of rows with a state that nevertheless state a confidence, or that they are right."""
-    sql = f"select count(*) from responses_read s where not {IS_FAILED} and {CONTRADICTS_ITS_STATE}"
-    count = staging.connection.execute(sql).fetchall()[0][0]
-    if count:
-        staging.report.warnings.append(
-            f"{counted(count, 'row')} whose `state` rules out a confidence or a correct answer {'has' if count == 1 else 'have'} "
-            "one; these values were left out"
-        )
+        staging.report.warnings.append(f"{counted(count, one, several)}; these values were left out")
 
 
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:

@@ -28,14 +28,10 @@ NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is no
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
+TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "options", "correct", "state", "sample", "place")
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: pl.String for name in ("model", "elicitation", "question_id", "guess", "confidence", "options", "correct", "place")},
-    "sample": pl.String,
-    "clue": pl.String,
-    "token_logprobs": pl.List(pl.Float64),
-    "failed": pl.Boolean,
-    "state": pl.String,
-}
+    **{name: pl.String for name in TEXTS}, "token_logprobs": pl.List(pl.Float64), "failed": pl.Boolean,
+}  # fmt: skip
 
 
 class NothingToCalibrate(Refused):
@@ -56,9 +52,8 @@ def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
                 unusable.append(refused)
     if len(unusable) == len(parts):
         raise Refused([problem for refused in unusable for problem in refused.problems])
-    staging.report.warnings += [
-        f"{problem.file} was left out: {problem.reason}" for refused in unusable for problem in refused.problems
-    ]
+    problems = (problem for refused in unusable for problem in refused.problems)
+    staging.report.warnings += [f"{problem.file} was left out: {problem.reason}" for problem in problems]
 
 
 @dataclass
@@ -125,15 +120,9 @@ class EvaluationLog:
     ) -> None:
         """Add an answer; the columns are those of responses. Guess, confidence and ``correct`` are as the log states them.
 
-        Args:
-            place: where the answer is in the log, in words.
-            model: None for the model of the log.
-            token_logprobs: of the answer's tokens.
-            options: probabilities by option.
-            failed: whether the call failed, so that there is no answer.
-            state: None for an answer with a confidence, and for a failed call.
-            sample: names one of several answers to the question; None if there is only one.
-            clue: number of the moment, from 0.
+        ``place`` says in words where the answer is in the log. Without ``model``, it is that of the log. ``sample`` names one of
+        several answers to the question. ``state`` is None for an answer with a confidence, and for a ``failed`` call. ``clue`` is
+        the number of the moment, from 0.
         """
         place = place[:MAX_SHOWN_LENGTH]
         self._answers.append({
@@ -227,9 +216,8 @@ class EvaluationLog:
             self._add_clues(staging)
             return
         if known["kind"] != self._kind:
-            reason = (
-                f"dataset {self.dataset!r} is of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
-            )
+            kinds = f"of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
+            reason = f"dataset {self.dataset!r} is {kinds}"
             # Forecasts were of kind single in earlier versions.
             raise refuse(self.name, reason, hint="replace" if self.kind == FORECAST else "dataset")
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
@@ -340,10 +328,10 @@ def category_of(facts: Mapping[str, object]) -> str | None:
 
 
 def dataset_id(task: str) -> str:
-    """Return the dataset id of a task.
+    """Return the dataset id of a task or another name; empty if no character of the name is allowed in an id.
 
-    >>> dataset_id("inspect_evals/MMLU_0_shot")
-    'mmlu-0-shot'
+    >>> dataset_id("inspect_evals/MMLU_0_shot"), dataset_id("2024 ACF Nationals (Saturday)")
+    ('mmlu-0-shot', '2024-acf-nationals-saturday')
     """
     return re.sub(r"[^a-z0-9]+", "-", task.rpartition("/")[2].lower()).strip("-")
 

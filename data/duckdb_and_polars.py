@@ -45,6 +45,13 @@ def execute(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping
     return connection.execute(*inline_plain_values(sql, parameters))
 
 
+def execute_with(connection: duckdb.DuckDBPyConnection, given: pl.DataFrame, sql: str, parameters: object = None) -> None:
+    """Run a statement that changes something and reads a polars frame by the name ``given``."""
+    connection.register("given", ArrowStream(given))  # a reader's connection cannot read Python variables as tables
+    connection.execute(sql, parameters)
+    connection.unregister("given")
+
+
 def inline_plain_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Insert the plain values among a query's parameters into its SQL, and return it with the parameters that are left.
 

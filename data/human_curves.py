@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream, frame
+from data.duckdb_and_polars import execute_with, frame
 from data.ragged_arrays import Floats
 
 CURVES = ("buzz_share", "release_share", "team_share", "survival")
@@ -121,15 +121,11 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
 
     teams = counts["teams"].to_numpy()[np.unique(first)]
     curves = human_curves(padded("correct"), padded("incorrect"), padded("ended"), teams)
-    computed = ArrowStream(
-        counts.select("question_id", "clue", "teams").with_columns(
-            **{name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
-        )
-    )
-    connection.register("computed", computed)  # by name: a reader's connection cannot read Python variables as tables
-    connection.execute(
+    computed = {name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
+    execute_with(
+        connection,
+        counts.select("question_id", "clue", "teams").with_columns(**computed),
         f"""insert into curves by name
-        select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from computed""",
+        select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from given""",
         {"dataset": dataset},
     )
-    connection.unregister("computed")

@@ -225,20 +225,20 @@ def _with_people(curve: str) -> list[Statistic]:
     def h(items: Items) -> Floats:
         return items.curve(curve)
 
-    def apart(items: Items) -> Floats:
-        values = h(items)
-        return items.total_of_pairs(values, values)
-
-    def concordance(items: Items) -> Floats:
-        return items.total_of_pairs(items.confidence, h(items))
-
-    def area(items: Items) -> Floats:
-        return items.total(_words(items) * np.abs(items.confidence - h(items)))
-
     return [
-        Statistic(f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", apart),
-        Statistic(f"{curve}_concordance", f"pairs with c and h in the same order - in opposite order, h = {curve}", concordance),
-        Statistic(f"{curve}_area", f"sum w |c - h|, w = words of the clue, h = {curve}", area),
+        Statistic(
+            f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", lambda i: i.total_of_pairs(h(i), h(i))
+        ),
+        Statistic(
+            f"{curve}_concordance",
+            f"pairs with c and h in the same order - in opposite order, h = {curve}",
+            lambda i: i.total_of_pairs(i.confidence, h(i)),
+        ),
+        Statistic(
+            f"{curve}_area",
+            f"sum w |c - h|, w = words of the clue, h = {curve}",
+            lambda i: i.total(_words(i) * np.abs(i.confidence - h(i))),
+        ),
     ]
 
 

@@ -18,8 +18,7 @@ from dashboard.http.messages import error_message
 from dashboard.settings import Settings
 from dashboard.ui.numbers import p_value_text, short
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
-from data.importing.dry_run import DryRun, open_dry_run
-from data.importing.ingest import import_paths
+from data.importing.ingest import DryRun, import_paths, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.importing.seed import seed
 from data.plurals import counted

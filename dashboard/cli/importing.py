@@ -26,8 +26,7 @@ from data.importing.distributed_import import (
     publish,
     with_group,
 )
-from data.importing.dry_run import open_dry_run
-from data.importing.ingest import import_paths
+from data.importing.ingest import import_paths, open_dry_run
 from data.importing.report import Refused, Report
 from data.importing.seed import SAMPLES
 from data.importing.staging import MAX_MOMENTS, ImportOptions

@@ -15,7 +15,7 @@ from dashboard.http.messages import error_message
 from dashboard.registry.keys import MetricsParameters
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
-from data.importing.dry_run import DryRun, open_dry_run
+from data.importing.ingest import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.plurals import counted
 from data.store import open_store

@@ -25,8 +25,7 @@ from dashboard.http.messages import error_message
 from dashboard.settings import read_settings
 from dashboard.uploads.end_with_parent import watch_parent
 from dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
-from data.importing.dry_run import DryRun, open_dry_run
-from data.importing.ingest import Content, import_paths
+from data.importing.ingest import Content, DryRun, import_paths, open_dry_run
 from data.importing.report import FirstRows, Hint, Problem, Refused, Report
 from data.importing.staging import ImportOptions
 from data.scratch_folders import keep

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream, frame, literal
+from data.duckdb_and_polars import execute_with, frame, literal
 from data.importing.ingest import check_content, read_and_check
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
@@ -210,16 +210,11 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
     parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in objects}
     path.unlink(missing_ok=True)  # left by an attempt that lost its lock
     with duckdb.connect(path) as unpublished:
-        unpublished.register("rows", ArrowStream(rows))
-        unpublished.execute("create table runs as from rows")
-        unpublished.register(
-            "parts", ArrowStream(pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row"))
-        )
-        unpublished.execute("create table objects as from parts")
+        tables = {"runs": rows, "objects": pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row")}
         for table in TABLES_OF_RUNS:
-            given = pl.concat([group.tables[table] for group in new]).unique(maintain_order=True)
-            unpublished.register("given", ArrowStream(given))
-            unpublished.execute(f"create table {table} as from given")
+            tables[table] = pl.concat([group.tables[table] for group in new]).unique(maintain_order=True)
+        for table, given in tables.items():
+            execute_with(unpublished, given, f"create table {table} as from given")
     dataset = new[0].objects[0].dataset
     bases = {group.before.base for group in new if group.before is not None}
     current = states(connection).get(dataset)

@@ -40,6 +40,18 @@ def zip_member(path: Path, name: str) -> bytes | None:
     return None
 
 
+def files_below(folder: Path, *endings: str) -> list[Path]:
+    """Return the files below a folder with these endings in any case. Hidden ones, and those that macOS adds, are left out."""
+    paths = (path for path in folder.rglob("*") if path.name.lower().endswith(endings or "") and "__MACOSX" not in path.parts)
+    return sorted(path for path in paths if path.is_file() and not path.name.startswith("."))
+
+
+def beginning(path: Path) -> bytes:
+    """Return the first bytes of a file, by which a reader may recognise it."""
+    with path.open("rb") as file:
+        return file.read(START)
+
+
 class Incoming:
     """A file, folder or zip to read. It is unpacked and opened only when a property needs it."""
 
@@ -61,19 +73,11 @@ class Incoming:
             return None
         target = self.staging.workspace / f"{len(list(self.staging.workspace.iterdir()))}.zip"
         target.mkdir()
+        damages = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, LookupError, ValueError, OSError)
         try:
             with zipfile.ZipFile(self.path) as archive:
                 _unpack(archive, target, self.name, self.staging.limit, self._password)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            lzma.LZMAError,
-            struct.error,
-            EOFError,
-            LookupError,
-            ValueError,
-            OSError,
-        ) as error:
+        except damages as error:
             if isinstance(error, OSError) and error.errno in DISK_ERRORS:
                 raise
             cause = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -101,6 +105,13 @@ class Incoming:
     def file(self) -> TableFile:
         return self.staging.open(self.path, self.name)
 
+    def files(self, *endings: str) -> list[Incoming]:
+        """Return the files of the folder with these endings, or the single file itself."""
+        if self.folder is None:
+            return [self]
+        paths = {str(path.relative_to(self.folder)): path for path in files_below(self.folder, *endings)}
+        return [Incoming(path, self.staging, f"{self.name}/{name}", self._password) for name, path in paths.items()]
+
     def part(self, path: Path) -> Incoming:
         """Return a file of the folder. Readers that ask for the same file share it, so it is opened once."""
         if path not in self._parts:
@@ -113,8 +124,7 @@ class Incoming:
         if self.folder:
             return b""
         try:
-            with self.file.path.open("rb") as file:
-                return file.read(START)
+            return beginning(self.file.path)
         except Refused as refused:
             self.unreadable = refused
             return b""
@@ -151,9 +161,8 @@ class Incoming:
         except UnicodeDecodeError:
             raise self.file.not_utf8() from None
         except json.JSONDecodeError as error:
-            raise refuse(
-                self.name, f"this is not valid JSON: {error.msg}, at character {error.colno}", line=error.lineno
-            ) from error
+            reason = f"this is not valid JSON: {error.msg}, at character {error.colno}"
+            raise refuse(self.name, reason, line=error.lineno) from error
         except RecursionError:
             raise refuse(self.name, "this JSON nests too deeply") from None
         except ValueError as error:  # an integer with thousands of digits

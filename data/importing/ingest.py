@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +17,10 @@ from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
-from data.store import Store, StoreError, StoreMoved
+from data.store import Snapshot, Store, StoreError, StoreMoved
 from data.store.audit import Audit
+from data.store.files import FolderFiles
+from data.store.run_files import Objects
 from data.store.tokens_and_readers import TokenError, Tokens
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "left_out_plays", "votes")  # what a file can bring as well as runs
@@ -80,6 +84,65 @@ def import_paths(
             raise StoreError(f"the import cannot work with its files: {error}") from error
 
 
+@dataclass(frozen=True)
+class DryRun:
+    """One dataset as it would be after the import.
+
+    The snapshot has the version of the store that was read. It holds no other datasets except those that the files bring.
+    ``report.runs`` are the ids of the runs in the files; the store already has those that are ``stored``.
+    """
+
+    dataset: str
+    snapshot: Snapshot
+    report: Report
+    stored: frozenset[str]
+
+
+@contextmanager
+def open_dry_run(
+    store: Store,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    *,
+    form: str | None = None,
+    names: Sequence[str] | None = None,
+    content: Content = "runs",
+    largest: int = MAX_UNPACKED_BYTES,
+    hidden: Collection[str] = (),
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[DryRun]:
+    """Import files into a copy of their dataset, which is removed at the end. For arguments and errors, see ``import_paths``."""
+    with ExitStack() as stack:
+        tried = None
+        while tried is None:
+            version, catalogue = store.version(), store.catalogue()
+            if catalogue is None:
+                raise StoreError(f"the store in {store.place} is empty; import a dataset first")
+            resources = stack.enter_context(ExitStack())
+            try:
+                staging = resources.enter_context(open_staging(store, largest, hidden))
+                read_and_check(staging, paths, options, form, names, progress)
+                check_ids(staging, hidden)
+                dataset = check_content(staging, content, paths, names)
+                check_private(staging, store, options.readers)
+                progress("computing", len(paths) + 1, len(paths) + 2)
+                objects = Objects(FolderFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
+                unpublished = make_unpublished_catalogue(staging, objects, shown=dataset)
+                unpublished.close()
+                connection = resources.enter_context(duckdb.connect(str(unpublished.path), config=store.options))
+                progress("done", len(paths) + 2, len(paths) + 2)
+                stored = frozenset(staging.report.runs) - set(unpublished.runs)
+                tried = DryRun(dataset, Snapshot(version, connection, objects=unpublished.objects), staging.report, stored)
+            except duckdb.OutOfMemoryException as error:
+                raise StoreError(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
+            except (duckdb.IOException, OSError) as error:
+                resources.close()
+                if catalogue.exists() or store.version() == version:
+                    raise StoreError(f"the dry run cannot work with its files: {error}") from error
+                # Otherwise other processes wrote so often that this version was removed.
+        yield tried
+
+
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
     objects = store.new_objects()
     try:
@@ -116,14 +179,18 @@ def read_and_check(
         name = names[done] if names else None
         progress(f"reading {name or path.name}", done, steps)
         with staging.report.collecting():
-            _read(Incoming(path, staging, name, options.password), staging, options, form)
+            incoming = Incoming(path, staging, name, options.password)
+            reader = reader_for(incoming, form, options)
+            if form is None:
+                staging.report.lines.append(f"{incoming.name}: read as {reader.FORMAT.key}")
+            staging.report.formats.append(reader.FORMAT.key)
+            reader.read(incoming, staging, options)
     if staging.report.unread:
         staging.report.raise_problems()
     progress("checking and grading", steps - 2, steps)
     run_checks(staging, options)
     new = "select dataset from new_datasets anti join store.datasets using (dataset) order by position"
-    rows = staging.connection.execute(new).fetchall()
-    staging.report.datasets = [dataset for (dataset,) in rows]
+    staging.report.datasets = [dataset for (dataset,) in staging.connection.execute(new).fetchall()]
 
 
 def check_ids(staging: Staging, hidden: Collection[str]) -> None:
@@ -160,14 +227,6 @@ def _make_private(store: Store, datasets: Sequence[str], readers: Sequence[str],
             Tokens(store.register).make_private(dataset, readers, by)
     except TokenError as error:
         raise StoreError(str(error)) from error
-
-
-def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: str | None) -> None:
-    reader = reader_for(incoming, form, options)
-    if form is None:
-        staging.report.lines.append(f"{incoming.name}: read as {reader.FORMAT.key}")
-    staging.report.formats.append(reader.FORMAT.key)
-    reader.read(incoming, staging, options)
 
 
 def check_content(staging: Staging, content: Content, paths: Sequence[Path], names: Sequence[str] | None) -> str:

@@ -191,6 +191,10 @@ class Report:
         if problems and total > len(problems):
             self.more[problems[0].kind] += total - len(problems)
 
+    def warn_left_out(self, file: str, noun: str, reasons: Mapping[str, int]) -> None:
+        """Warn how many things of a file are left out, by reason."""
+        self.warnings += [f"{file}: {counted(count, noun)} left out: {why}" for why, count in reasons.items() if count]
+
     def warn(self, warning: str, hint: Hint) -> None:
         self.warnings.append(warning)
         if hint not in self.hints:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from math import nan
 from typing import Any
 
 import duckdb
 import polars as pl
 
 from data.dataset_kinds import FORECAST, outcome
-from data.duckdb_and_polars import ArrowStream, execute, literal
+from data.duckdb_and_polars import execute, execute_with, literal
 from data.importing.staging import Staging
 from data.life_table import probability_within
 from data.plurals import counted
@@ -22,6 +23,9 @@ from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 
+# SQL for what ``grade_guesses`` grades: the distinct guesses of a relation of responses, s.
+GUESSES = """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
+    from {} s join datasets d using (dataset) join questions q using (dataset, question_id)"""
 SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "graded": pl.String}
 
 
@@ -32,7 +36,7 @@ def doubt(line: str, guess: str | None) -> str | None:
 
 
 def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    """Grade guesses: distinct rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``.
+    """Grade the rows of ``GUESSES``.
 
     Returns ``dataset, question_id, guess, correct, graded``. ``correct`` is in [0, 1], of a forecast the outcome, null if the
     question has no answer to grade by. ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``,
@@ -46,21 +50,16 @@ def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
             correct = outcome(answer)
             graded = None if correct is None else "answer"
         elif kind == "lifeeval":
-            k = _number(guess)
-            correct, graded = (0.0 if k is None else float(probability_within(k, radius, age, sex))), "table"
+            try:
+                years = float(guess or "nan")
+            except ValueError:
+                years = nan
+            correct, graded = (float(probability_within(years, radius, age, sex)) if abs(years) < 1e6 else 0.0), "table"
         elif answer is not None:
             verdict = parse_answer_line(answer).grade(guess)
             correct, graded = float(verdict == "accept"), "prompt" if verdict == "prompt" else "answer"
         rows.append((dataset, question, guess, correct, graded))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
-
-
-def _number(guess: str | None) -> float | None:
-    try:
-        value = float(guess or "")
-    except ValueError:
-        return None
-    return value if abs(value) < 1e6 else None
 
 
 # SQL condition that a row of an incoming run has the same place as a row of a stored run, called r.
@@ -106,16 +105,13 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
             answers = counted(part.rows, "answer")
             line = f"Clueline's rules grade {count:,} of {answers} differently from the file; both gradings are kept"
             staging.report.lines.append(f"run {name}: {line}")
-    execute(
-        connection,
-        """insert into corrections by name
+    sql = """insert into corrections by name
         select r.dataset, r.run, (row_number() over (partition by r.run order by c.file, c.ordinal))::integer as number,
             c.question_id, c.clue, c.guess, c.correct, c.corrected_at,
             if($by is null, c.corrected_by, concat_ws(', ', c.corrected_by, 'as uploaded by ' || $by)) as corrected_by, c.note
         from scratch.corrections_read c join scratch.numbered_runs n using (dataset, model, elicitation)
-        join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run""",
-        {"by": by},
-    )
+        join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run"""
+    execute(connection, sql, {"by": by})
     gradings.review(connection, objects, [name for (name,) in run("select run from scratch.runs_to_store order by n").fetchall()])
 
 
@@ -142,12 +138,9 @@ def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> 
         sql = f"""select r.question_id, r.clue, r.sample, g.correct, g.graded
             from {stored} r join ({grades_sql(number, column)}) g on {SAME_PLACE.format("g")} order by r.file_row_number"""
         gradings.add_grading(connection, objects, part, name, "added", sql)
-        execute(
-            connection,
-            """update gradings set added_at = make_timestamp(epoch_us(now())), added_by = $by
-            where run = $run and name = $name""",
-            {"by": by, "run": run, "name": name},
-        )
+        sql = """update gradings set added_at = make_timestamp(epoch_us(now())), added_by = $by
+            where run = $run and name = $name"""
+        execute(connection, sql, {"by": by, "run": run, "name": name})
     return [(run, name) for _, run, name, _ in rows]
 
 
@@ -160,9 +153,9 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
     """
     relation, never = objects.relation("responses", [part], numbered=True), among_states(NEVER_RIGHT, "r")
     guesses = connection.execute(
-        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius
-        from {relation} r join datasets d using (dataset) join questions q using (dataset, question_id)
-        where r.guess is not null and not {never} and d.kind <> 'votes' and (q.answer is not null or d.kind = 'lifeeval')
+        f"""{GUESSES.format(relation)}
+        where s.guess is not null and not {among_states(NEVER_RIGHT, "s")} and d.kind <> 'votes'
+            and (q.answer is not null or d.kind = 'lifeeval')
         limit {most + 1}"""
     ).fetchall()
     if not guesses or len(guesses) > most:
@@ -170,9 +163,8 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
         if guesses:
             raise TooManyGuesses
         return None
-    grades = ArrowStream(grade_guesses(guesses))
-    connection.execute("create or replace temp table rule_grades as select * from grades where correct is not null")
-    del grades
+    grades = "create or replace temp table rule_grades as from given where correct is not null"
+    execute_with(connection, grade_guesses(guesses), grades)
     matching = f"rule_grades g on g.question_id = r.question_id and g.guess = case when not {never} then r.guess end"
     differs: int = connection.execute(
         f"select count(*) from {relation} r join {matching} where g.correct <> r.correct"

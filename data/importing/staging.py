@@ -11,7 +11,7 @@ Its relations, in the order in which they are filled:
 - ``numbered_questions``, ``numbered_runs``: the questions of the answered datasets, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
   on, a failed call has no guess, the confidence 0 and no distribution. ``state`` is null or one of ``STORED_STATES``; then a
-  response has neither confidence nor distribution (``data.importing.states_of_rows``).
+  response has neither confidence nor distribution (``data.importing.checks.responses``).
 - ``responses_resolved``: the same, with a confidence for every answered response and complete distributions in the order of
   classes.
 - ``responses_graded``: the same, with a correctness for every response.
@@ -22,7 +22,8 @@ Its relations, in the order in which they are filled:
 - ``replaced_people``, ``new_answers``: what publishing changes as well.
 
 Views named after some tables of the store (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) show stored and
-incoming rows together.
+incoming rows together. ``known_questions`` and ``known_clues`` do so for readers, before anything is checked: incoming ones
+replace the stored ones of their dataset.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, stage
+from data.importing.table_contract import TABLES as CONTRACTS
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
@@ -52,33 +54,24 @@ from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
 
+CREATE_TABLES = "".join(
+    f"""create table {table}_read (dataset varchar, {", ".join(f"{quoted(c.name)} {c.sql_type}" for c in columns)},
+    file integer, ordinal bigint);\n"""
+    for table, columns in CONTRACTS.items()
+)
 TABLES = f"""
+{CREATE_TABLES}alter table corrections_read alter corrected_at type timestamp;
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table questions_read (dataset varchar, {", ".join(f"{column.name} {column.sql_type}" for column in QUESTIONS)},
-    file integer, ordinal bigint);
-create table clues_read (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
-    file integer, ordinal bigint);
-create table exposures_read (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,
-    heard_words integer, ended_by varchar, file integer, ordinal bigint);
-create table buzzes_read (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
-    guess varchar, file integer, ordinal bigint);
-create table left_out_plays_read (dataset varchar, question_id varchar, match_id varchar, reason varchar, plays integer,
-    file integer, ordinal bigint);
-create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
     state varchar, sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
     file integer, ordinal bigint);
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
-create table corrections_read (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
-    guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
     file integer, ordinal bigint);
 create table added_gradings (number integer, dataset varchar, run varchar, name varchar, "column" varchar);
-create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
-    file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes, exposures and plays that are left out together, or votes), and answers that follow
 -- from votes.
 create table replaced_people (dataset varchar, what varchar);
@@ -92,6 +85,12 @@ VIEWS = """
 create view datasets as
     select distinct on (dataset) dataset, title, kind, simulated, classes from datasets_read
     union all select dataset, title, kind, simulated, classes from store.datasets anti join datasets_read using (dataset);
+create view known_questions as
+    select dataset, question_id, text, answer from questions_read union all
+    select dataset, question_id, text, answer from store.questions anti join (select dataset from questions_read) using (dataset);
+create view known_clues as
+    select dataset, question_id, clue, word_end from clues_read union all
+    select dataset, question_id, clue, word_end from store.clues anti join (select dataset from clues_read) using (dataset);
 create view questions as
     from new_questions union all by name
     select * replace (coalesce(q.answer, v.answer) as answer) from (
@@ -299,6 +298,13 @@ class Staging:
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
+    def existing(self, dataset: str, file: str, advice: str = "import its questions first") -> dict[str, Any]:
+        """Return the row of a dataset that a file answers. Raises ``Refused`` if there is none."""
+        row = self.dataset(dataset)
+        if row is None:
+            raise refuse(file, f"there is no dataset {dataset!r} for these answers; {advice}", hint="dataset")
+        return row
+
     def is_incoming(self, dataset: str) -> bool:
         """Whether a file of this import brings questions of a dataset."""
         sql = "select 1 from questions_read where dataset = $d limit 1"
@@ -320,22 +326,17 @@ class Staging:
 
     # -- for checks --------------------------------------------------------------------------------------------------
 
-    def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> bool:
+    def report_rows(
+        self, table: str, column: str, reason: str, where: str, hint: Hint | None = None, *, value: str | None = None
+    ) -> bool:
         """Report rows as bad, and return whether there are any. All arguments but ``column`` and ``hint`` are SQL.
 
-        Args:
-            table: a relation with ``file`` and ``ordinal``; its alias is s.
-            column: the column with the problem; None for the row as a whole.
-            where: condition that selects the bad rows; can begin with joins.
+        ``table`` is a relation with ``file`` and ``ordinal``; its alias is s. ``where`` is a condition that selects the bad rows,
+        and can begin with joins. ``value`` is shown; None for that of the column.
         """
-        bad = self.connection.execute(
-            first_rows(
-                f"select s.file, s.ordinal, (({value})::varchar)[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason "
-                f"from {table} s {where}",
-                "file, ordinal",
-                MAX_LISTED_PROBLEMS,
-            )
-        ).fetchall()
+        shown = f"({value or f's.{quoted(column)}'})::varchar"
+        sql = f"select s.file, s.ordinal, ({shown})[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason from {table} s {where}"
+        bad = self.connection.execute(first_rows(sql, "file, ordinal", MAX_LISTED_PROBLEMS)).fetchall()
         if not bad:
             return False
         places = {
@@ -351,11 +352,9 @@ class Staging:
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
         """Report rows that repeat the key of an earlier row; nulls count as different. ``keys`` and ``rows`` are SQL."""
         complete = " and ".join(f"{key} is not null" for key in keys)
-        self.report_rows(
-            f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
-            where {complete} and ({rows}))""",
-            column, f"s.{column}", f"'{what}'", "where nth > 1",
-        )  # fmt: skip
+        sql = f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
+            where {complete} and ({rows}))"""
+        self.report_rows(sql, column, f"'{what}'", "where nth > 1")
 
     def has_problems(self, *tables: str) -> bool:
         """Return whether a file with incoming rows of any of these tables has a problem."""

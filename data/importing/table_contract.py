@@ -39,6 +39,7 @@ class Column:
     hint: Hint | None = None  # what may fix a value above ``high``
     longest: int | None = None  # characters of text
     divisor: int = 1  # a number is divided by this before its range is checked
+    present: bool = False  # whether the file must have the column
     nan_is_empty: bool = False  # whether NaN counts as an empty cell
 
     @property
@@ -102,8 +103,6 @@ VOTES = (
     Column("class", required=True),
     Column("votes", "integer", required=True, low=0),
 )
-
-
 GRADE_PREFIX = "correct."  # prefix of a column with a further grading; the grading's name follows
 LEFT_OUT_PLAYS = (
     Column("question_id", required=True),
@@ -130,6 +129,11 @@ TAGS = (
 )
 
 
+# The tables of a dataset, which a bundle can hold as files.
+TABLES: dict[str, tuple[Column, ...]] = {
+    "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS,
+    "votes": VOTES, "corrections": CORRECTIONS, "tags": TAGS,
+}  # fmt: skip
 MAX_ATTRIBUTE_LENGTH, MAX_ATTRIBUTES = 100, 50  # characters of an attribute's name; attributes of a table
 MAX_ATTRIBUTE_VALUE_LENGTH = 500  # characters of an attribute's value: what an address can hold
 ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
@@ -214,7 +218,7 @@ def stage(
 
     have = _read_raw(connection, file, choose, raw, report)
     columns = wanted
-    lacking = [c.name for c in columns if c.required and c.name not in have]
+    lacking = [c.name for c in columns if (c.required or c.present) and c.name not in have]
     report.problems += [Problem(file.name, 1, name, None, missing_column(name, file.columns)) for name in lacking]
     typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {quoted(c.name)}" for c in columns]
     rows = f"select {ORDINAL}, {', '.join(typed)} from {raw}"

@@ -315,12 +315,10 @@ class TableFile:
     def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
         """Refuse a Parquet file whose cells in these columns exceed the limit. Equal cells take next to no space in the file."""
         run = connection.execute
-        values = run(
-            """select coalesce(sum(num_values), 0) from parquet_metadata($path)
+        sql = """select coalesce(sum(num_values), 0) from parquet_metadata($path)
             where list_bool_or([path_in_schema = c or starts_with(path_in_schema, c || ',')
-                or starts_with(path_in_schema, c || '.') for c in $columns::varchar[]])""",
-            {"path": self.pattern, "columns": columns},
-        ).fetchall()[0][0]
+                or starts_with(path_in_schema, c || '.') for c in $columns::varchar[]])"""
+        values = run(sql, {"path": self.pattern, "columns": columns}).fetchall()[0][0]
         self.limit.take(int(values) * MIN_CELL_BYTES, self.name)
         table = f"from read_parquet($path, {PARQUET})"
         types = {row[0]: row[1] for row in run(f"describe {table}", {"path": self.pattern}).fetchall()}

@@ -15,8 +15,8 @@ from pathlib import Path
 import duckdb
 
 from data import human_curves
-from data.duckdb_and_polars import ArrowStream, execute, literal
-from data.importing.run_gradings import add_gradings, add_to_stored, grade_guesses, renew_gradings
+from data.duckdb_and_polars import execute, execute_with, literal
+from data.importing.run_gradings import GUESSES, add_gradings, add_to_stored, grade_guesses, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, models, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
@@ -29,7 +29,7 @@ TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # f
 PEOPLE = ("buzzes", "exposures", "left_out_plays")  # tables of what people did, which are replaced together
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # kinds of objects of a further grading
-GRADED_BY_QUESTION = f"r.graded not in ('file', 'person') and not {among_states(NEVER_RIGHT, 'r')}"
+GRADED_BY_QUESTION = f"{{0}}.graded not in ('file', 'person') and not {among_states(NEVER_RIGHT, '{0}')}"
 
 
 @dataclass
@@ -242,32 +242,24 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, da
     """Delete people's rows on questions that are gone, and withdraw runs that answered them or cannot be graded any more."""
     run = connection.execute
     for table in (*PEOPLE, "votes"):
-        run(
-            f"""delete from {table} t where t.dataset = $d and not exists (
-                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)""",
-            {"d": dataset},
-        )
-    run(
-        """update buzzes b set clue = f.clue from (
+        sql = f"""delete from {table} t where t.dataset = $d and not exists (
+                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)"""
+        run(sql, {"d": dataset})
+    sql = """update buzzes b set clue = f.clue from (
             select b.question_id, b.match_id, b.team, coalesce(min(c.clue) filter (c.word_end > b.word), max(c.clue)) as clue
             from buzzes b join clues c using (dataset, question_id) where b.dataset = $d group by all
-        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team""",
-        {"d": dataset},
-    )
+        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team"""
+    run(sql, {"d": dataset})
     ungraded = _grade_again(connection, objects, dataset)
     renew_gradings(connection, objects, dataset)
     responses = objects.relation("responses", stored_objects(connection, "responses", dataset=dataset))
-    run(
-        f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
+    sql = f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
             list_contains($ungraded::varchar[], run)
-            or run in (select run from {responses} anti join clues using (dataset, question_id, clue)))""",
-        {"ungraded": ungraded},
-    )
-    run(
-        """update runs r set missing_questions = greatest(f.total - r.questions, 0)
-        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d""",
-        {"d": dataset},
-    )
+            or run in (select run from {responses} anti join clues using (dataset, question_id, clue)))"""
+    run(sql, {"ungraded": ungraded})
+    sql = """update runs r set missing_questions = greatest(f.total - r.questions, 0)
+        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d"""
+    run(sql, {"d": dataset})
 
 
 def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> list[str]:
@@ -275,14 +267,10 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, datase
     run = connection.execute
     parts = stored_objects(connection, "responses", dataset=dataset)
     responses = objects.relation("responses", parts)
-    guesses = run(
-        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from {responses} r
-        join datasets d using (dataset) join questions q using (dataset, question_id) where {GRADED_BY_QUESTION}"""
-    ).fetchall()
-    grades = ArrowStream(grade_guesses(guesses))
-    run("create temp table regraded as select * from grades")
-    del grades
-    matching = f"{GRADED_BY_QUESTION} and g.question_id = r.question_id and g.guess is not distinct from r.guess"
+    guesses = run(f"{GUESSES.format(responses)} where {GRADED_BY_QUESTION.format('s')}").fetchall()
+    execute_with(connection, grade_guesses(guesses), "create temp table regraded as from given")
+    by_question = GRADED_BY_QUESTION.format("r")
+    matching = f"{by_question} and g.question_id = r.question_id and g.guess is not distinct from r.guess"
     ungraded = run(f"select distinct r.run from {responses} r join regraded g on {matching} and g.correct is null").fetchall()
     changed = run(f"""select distinct r.run from {responses} r join regraded g on {matching}
         and g.correct is not null and (g.correct <> r.correct or g.graded <> r.graded)""").fetchall()
@@ -290,19 +278,14 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, datase
     def write(relation: str, path: Path) -> int:
         sql = f"""select r.* replace (coalesce(g.correct, r.correct) as correct,
                 if(g.correct is null, r.graded, g.graded) as graded)
-            from {relation} r left join regraded g on g.question_id = case when {GRADED_BY_QUESTION} then r.question_id end
+            from {relation} r left join regraded g on g.question_id = case when {by_question} then r.question_id end
                 and g.guess is not distinct from r.guess
             order by r.file_row_number"""  # only equalities: with any other condition, DuckDB compares all rows with all
         return copy_rows(connection, "responses", sql, path, objects.form)
 
     regraded = {name for (name,) in changed}
-    record_objects(
-        connection,
-        [
-            objects.add("responses", dataset, part.run, partial(write, objects.relation("responses", [part], numbered=True)))
-            for part in parts
-            if part.run in regraded
-        ],
-    )
+    relations = {part.run: objects.relation("responses", [part], numbered=True) for part in parts if part.run in regraded}
+    added = [objects.add("responses", dataset, name, partial(write, sql)) for name, sql in relations.items()]
+    record_objects(connection, added)
     run("drop table regraded")
     return [name for (name,) in ungraded]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import refuse
@@ -47,13 +46,6 @@ class Reader(Protocol):
         """Read the rows of a file. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
 
 
-class TableReader(Reader, Protocol):
-    """The interface of the reader of tables of other projects."""
-
-    def takes(self, incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
-        """Return whether a file that the readers ``others`` recognise is nevertheless a table of another project."""
-
-
 @cache
 def readers() -> dict[str, Reader]:
     """Return all readers by key."""
@@ -81,13 +73,13 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
         return readers()[key]
     matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
     others = {reader.FORMAT.key for reader in matches}
-    table = cast(TableReader, readers()[LAST])
+    table: Any = readers()[LAST]  # which alone has ``takes``
     if (
         table.takes(incoming, options, others)
         if others and others <= BY_COMMON_COLUMNS
         else not others and table.recognises(incoming)
     ):
-        return table
+        return cast(Reader, table)
     if len(matches) == 1:
         return matches[0]
     if not matches and incoming.unreadable and not _is_other_document(incoming):

@@ -13,16 +13,9 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import (
-    BUZZES,
-    CLUES,
-    CORRECTIONS,
-    EXPOSURES,
-    LEFT_OUT_PLAYS,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     MAX_SHOWN_LENGTH,
-    QUESTIONS,
-    TAGS,
-    VOTES,
+    TABLES,
     Column,
     attribute_names,
     trimmed_text,
@@ -43,10 +36,6 @@ FACTS: dict[str, tuple[type, str]] = {
     "dataset": (str, "text"), "title": (str, "text"), "kind": (str, "text"), "licence": (str, "text"), "source": (str, "text"),
     "simulated": (bool, "true or false"), "note": (str, "text"), "classes": (list, "a list"),
     "private": (bool, "true or false"),
-}  # fmt: skip
-TABLES: dict[str, tuple[Column, ...]] = {
-    "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS,
-    "votes": VOTES, "corrections": CORRECTIONS, "tags": TAGS,
 }  # fmt: skip
 
 
@@ -120,7 +109,7 @@ def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
         {"dataset": dataset},
     )
     reason = "'must be a time, such as 2026-05-01T12:30:00'"
-    staging.report_rows("corrections_read", "corrected_at", "null", reason, "where corrected_at is null")
+    staging.report_rows("corrections_read", "corrected_at", reason, "where corrected_at is null")
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:

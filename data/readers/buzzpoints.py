@@ -8,16 +8,21 @@ can have several tossups, each an edited version of it. Each tossup becomes a qu
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import refuse
-from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
 from data.importing.staging import ImportOptions, Staging
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
+from data.readers.shared.evaluation_log import dataset_id, whole
 from data.readers.shared.quizbowl_games import (
     LEFT_OUT,
     NO_POSITION,
@@ -27,7 +32,6 @@ from data.readers.shared.quizbowl_games import (
     PlayedQuestion,
     add_people,
     add_questions,
-    dataset_id,
     exposure_rows,
     one_buzz_per_team,
 )
@@ -44,6 +48,7 @@ FORMAT = Format(
     "team that did not play, is left out. A tossup that was edited for another edition is a separate question. All of this is "
     "counted in the report. Players are never stored.",
 )
+SIGNATURE = b"SQLite format 3\0"
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 NEEDED = {
     "tossup": {"id", "question", "answer"}, "packet": {"id"}, "tournament": {"id", "name"},
@@ -101,7 +106,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         raise refuse(incoming.name, "the file is empty (0 bytes); download the database again")
     if not incoming.start.startswith(SIGNATURE):
         raise refuse(incoming.name, "this is not a SQLite database")
-    with open_database(incoming.file.path, incoming.name) as database:
+    with _open_database(incoming.file.path, incoming.name) as database:
         lacking = [
             f"{table}({', '.join(sorted(columns - database.tables.get(table, set())))})"
             for table, columns in NEEDED.items()
@@ -112,8 +117,43 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         _Reading(incoming.name, database, staging).read(options)
 
 
+class _Database:
+    """The tables of a database: their columns by name, in lower case, because SQLite ignores case. Views are left out."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        names = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        self.tables = {
+            name.lower(): {row[1].lower() for row in connection.execute("select * from pragma_table_info(?)", (name,))}
+            for name in names
+        }
+
+    def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
+        """Return some columns of all rows, in the order of the file; none if there is no such table. Missing columns are None."""
+        if table not in self.tables:
+            return []
+        chosen = ", ".join(f'"{name}"' if name in self.tables[table] else "null" for name in columns)
+        return self._connection.execute(f'select {chosen} from "{table}" order by rowid').fetchall()
+
+
+@contextmanager
+def _open_database(path: Path, name: str) -> Iterator[_Database]:
+    """Open a database, without writing to it or next to it. Errors of the file are raised as ``Refused``, also while reading."""
+    changes = path.with_name(f"{path.name}-wal")
+    if changes.is_file() and changes.stat().st_size:  # SQLite would read these, and write next to them
+        reason = f"its latest changes are in {changes.name} next to it; close the program that has it open, or vacuum it"
+        raise refuse(name, reason)
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)) as connection:
+            connection.execute("pragma trusted_schema = off")
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            yield _Database(connection)
+    except sqlite3.Error as error:
+        raise refuse(name, f"the SQLite database is damaged or cut short ({error}); create or download it again") from error
+
+
 class _Reading:
-    def __init__(self, name: str, database: Database, staging: Staging) -> None:
+    def __init__(self, name: str, database: _Database, staging: Staging) -> None:
         self.name = name
         self.staging = staging
         self.repaired = staging.report.repaired
@@ -252,22 +292,19 @@ class _Reading:
         sets = {key: played for key, played in sets.items() if played.tossups}
         if not sets:
             raise refuse(self.name, "the database holds no tossups")
-        ids = Counter(dataset_id(played.slug or played.name) for played in sets.values())
+        names_of_sets = {key: dataset_id((played.slug or played.name).replace("/", " ")) for key, played in sets.items()}
+        ids = Counter(names_of_sets.values())
         for key, played in sets.items():
-            own = dataset_id(played.slug or played.name) or "buzzpoints"
+            own = names_of_sets[key] or "buzzpoints"
             self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), played, options, only_one=len(sets) == 1)
 
     def _add(self, dataset: str, played: QuestionSet, options: ImportOptions, *, only_one: bool) -> None:
         tournaments = {self.games[key].tournament for key in played.games}
         names = sorted(self.tournaments[key] for key in tournaments if key in self.tournaments)
         title = played.name or ", ".join(names[:1]) or dataset
-        self.staging.add_dataset(
-            self.name,
-            dataset,
-            kind="incremental",
-            title=options.title if options.title and (only_one or options.dataset) else title,
-            source=f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints",
-        )
+        title = options.title if options.title and (only_one or options.dataset) else title
+        source = f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints"
+        self.staging.add_dataset(self.name, dataset, kind="incremental", title=title, source=source)
         questions = []
         for tossup in sorted(played.tossups):
             _, answer, category, subcategory = self.tossups[tossup]

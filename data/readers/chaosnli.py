@@ -20,6 +20,7 @@ from data.importing.table_contract import MAX_SHOWN_LENGTH, Column
 from data.importing.table_files import TableFile
 from data.plurals import counted
 from data.readers import Format
+from data.readers.shared.evaluation_log import as_dict
 
 FORMAT = Format(
     key="chaosnli",
@@ -107,8 +108,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 def _part(file: TableFile) -> Part:
     row = file.first_row
-    uid, example = str(row.get("uid")), row.get("example")
-    example = example if isinstance(example, dict) else {}
+    uid, example = str(row.get("uid")), as_dict(row.get("example"))
     counts = None if example else row.get("label_count", row.get("probs"))
     if "obs1" in example or "hyp1" in example or (isinstance(counts, list) and len(counts) == len(ALPHA_NLI.labels)):
         return ALPHA_NLI
@@ -122,14 +122,9 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
     part = _part(file)
     dataset = options.dataset or part.dataset
     staging.add_dataset(
-        file.name,
-        dataset,
-        kind="votes",
-        title=options.title or part.title,
-        source="ChaosNLI (Nie, Zhou & Bansal 2020), as released",
-        licence="CC BY-NC 4.0",
-        classes=part.classes,
-    )
+        file.name, dataset, kind="votes", title=options.title or part.title, classes=part.classes,
+        source="ChaosNLI (Nie, Zhou & Bansal 2020), as released", licence="CC BY-NC 4.0",
+    )  # fmt: skip
     staging.load(file, part.columns)
     size = len(part.labels)
     incomplete = " or ".join(f"{key} = ''" for key in part.example)
@@ -142,18 +137,18 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
             {", ".join(f"{sql} as {key}" for key, sql in texts.items())}
         from (select *, case when json_valid(label_counter) then label_counter::json end as counter,
             case when json_valid(example) then example::json end as fields from loaded)""")
-    for column, value, condition, reason in (
-        ("label_count", "label_count", f"len(label_count) <> {size}",
+    for column, condition, reason in (
+        ("label_count", f"len(label_count) <> {size}",
          f"must be {NUMBERS[size]} numbers: votes for {', '.join(part.classes)}"),
-        ("label_count", "label_count", "len(list_filter(label_count, lambda n: n <> floor(n) or n > 1e9)) > 0",
+        ("label_count", "len(list_filter(label_count, lambda n: n <> floor(n) or n > 1e9)) > 0",
          "votes are whole numbers"),
-        ("label_count", "label_count", f"len(label_count) = {size} and list_sum(label_count) = 0", "nobody voted"),
-        ("label_counter", "label_counter", f"counter is not null and len(label_count) = {size} and counter_votes <> label_count",
+        ("label_count", f"len(label_count) = {size} and list_sum(label_count) = 0", "nobody voted"),
+        ("label_counter", f"counter is not null and len(label_count) = {size} and counter_votes <> label_count",
          "disagrees with label_count"),
-        ("example", "example", f"example is not null and ({incomplete})",
+        ("example", f"example is not null and ({incomplete})",
          f"must hold {_listed(part.example)}"),
     ):  # fmt: skip
-        staging.report_rows("items_with_votes", column, f"s.{value}", literal(reason), f"where {condition}")
+        staging.report_rows("items_with_votes", column, literal(reason), f"where {condition}")
     votes = " ".join(f"when {literal(letter)} then label_count[{nth}]" for nth, letter in enumerate(part.labels, start=1))
     outvoted = f"len(label_count) = {size} and case majority_label {votes} end < list_max(label_count)"
     (count,) = staging.connection.execute(f"select count(*) from items_with_votes where {outvoted}").fetchall()[0]
@@ -161,22 +156,14 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
         reason = "a majority_label that fewer people chose than another; it is kept as the answer"
         staging.report.warnings.append(f"{file.name}: {counted(count, 'item has', 'items have')} {reason}")
     cases = " ".join(f"when {literal(letter)} then {literal(name)}" for letter, name in part.labels.items())
-    staging.add(
-        "questions",
-        file,
-        f"""select $dataset as dataset, uid as question_id,
+    sql = f"""select $dataset as dataset, uid as question_id,
             concat_ws(chr(10), {text}) as text,
-            case majority_label {cases} end as answer, ordinal from items_with_votes""",
-        {"dataset": dataset},
-    )
-    staging.add(
-        "votes",
-        file,
-        f"""select $dataset as dataset, uid as question_id, unnest($classes) as class,
+            case majority_label {cases} end as answer, ordinal from items_with_votes"""
+    staging.add("questions", file, sql, {"dataset": dataset})
+    sql = f"""select $dataset as dataset, uid as question_id, unnest($classes) as class,
             unnest(list_transform(label_count, lambda n: try_cast(n as integer))) as votes, ordinal
-        from items_with_votes where len(label_count) = {size}""",
-        {"dataset": dataset, "classes": part.classes},
-    )
+        from items_with_votes where len(label_count) = {size}"""
+    staging.add("votes", file, sql, {"dataset": dataset, "classes": part.classes})
     staging.connection.execute("drop table items_with_votes")
 
 
@@ -186,26 +173,16 @@ def _listed(names: Iterable[str]) -> str:
 
 def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or _part(file).dataset
-    row = staging.dataset(dataset)
-    if not row:
-        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its items first", hint="dataset")
-    classes: list[str] = row["classes"] or []
+    classes: list[str] = staging.existing(dataset, file.name, "import its items first")["classes"] or []
     _check_classes(file, dataset, classes, options)
     if not options.model:
         raise refuse(file.name, "which model predicted this?", hint="model")
     staging.load(file, PREDICTIONS)
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     size, order = len(classes), [options.classes.index(name) + 1 for name in classes]
-    staging.connection.execute(
-        f"""create or replace table predicted as
-        with questions_here as (
-            select question_id from questions_read where dataset = $dataset union all
-            select question_id from store.questions where dataset = $dataset
-                and not exists (select 1 from questions_read where dataset = $dataset)
-        )
-        select *, {staging.files.index(file)} as file, uid in (from questions_here) as known from loaded""",
-        {"dataset": dataset},
-    )
+    sql = f"""create or replace table predicted as select *, {staging.files.index(file)} as file,
+            uid in (select question_id from known_questions where dataset = $dataset) as known from loaded"""
+    staging.connection.execute(sql, {"dataset": dataset})
     of_classes = f"len(probs) = {size}"
     for column, condition, reason in (
         ("probs", f"len(probs) > 0 and not {of_classes}", f"must be {size} numbers, one for each of the classes given"),
@@ -213,18 +190,14 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
         ("pred", f"{of_classes} and pred < {size} and probs[pred + 1] < list_max(probs)",
          "is not the class with the greatest probability in probs"),
     ):  # fmt: skip
-        staging.report_rows("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
+        staging.report_rows("predicted", column, literal(reason), f"where {condition}")
     rows = staging.connection.execute("select count(*), count(*) filter (known) from predicted").fetchall()[0]
     if rows[0] > rows[1]:
         staging.skip(key, {UNKNOWN_QUESTION: rows[0] - rows[1]})
-    count = staging.add(
-        "responses",
-        file,
-        """select $dataset as dataset, $model as model, $elicitation as elicitation, uid as question_id, 0 as clue,
+    sql = """select $dataset as dataset, $model as model, $elicitation as elicitation, uid as question_id, 0 as clue,
             to_json(list_transform($order, lambda k: probs[k]))::varchar as options, ordinal
-        from predicted where known or uid is null""",
-        key._asdict() | {"order": order},
-    )
+        from predicted where known or uid is null"""
+    count = staging.add("responses", file, sql, key._asdict() | {"order": order})
     _warn_of_order(file, staging, dataset, options.classes)
     staging.connection.execute("drop table predicted")
     if not count and file.name not in {problem.file for problem in staging.report.problems}:
@@ -251,14 +224,10 @@ def _check_classes(file: TableFile, dataset: str, classes: list[str], options: I
 
 def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple[str, ...]) -> None:
     """Warn if the file's own labels fit the answers of more questions with another order of the classes."""
-    rows = staging.connection.execute(
-        """select p."true", q.answer, count(*) from predicted p join (
-            select question_id, answer from questions_read where dataset = $dataset union all
-            select question_id, answer from store.questions where dataset = $dataset
-                and not exists (select 1 from questions_read where dataset = $dataset)
-        ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
-        {"dataset": dataset},
-    ).fetchall()
+    sql = """select p."true", q.answer, count(*) from predicted p join known_questions q
+        on q.dataset = $dataset and q.question_id = p.uid
+        where p."true" is not null and q.answer is not null group by all"""
+    rows = staging.connection.execute(sql, {"dataset": dataset}).fetchall()
     if not rows or len(order) > MAX_ORDERED:
         return
     counts = {(label, answer): count for label, answer, count in rows}

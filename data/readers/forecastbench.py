@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.file_folder_or_zip import Incoming
+from data.importing.file_folder_or_zip import Incoming, beginning
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.plurals import counted
 from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, dataset_id, known_questions, number
+from data.readers.shared.evaluation_log import EvaluationLog, as_dict, as_dicts, as_list, dataset_id, known_questions, number
 
 FORMAT = Format(
     key="forecastbench",
@@ -49,52 +48,42 @@ def recognises(incoming: Incoming) -> bool:
 def _sets(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*.json")):
         if path.is_file() and not path.name.startswith("."):
-            with path.open("rb") as file:
-                start = file.read(BEGINNING)
+            start = beginning(path)[:BEGINNING]
             if any(f'"{key}"'.encode() in start for key in ABOUT):
                 yield path
 
 
 def _kind(document: object) -> str | None:
-    if not isinstance(document, dict) or not ABOUT & document.keys():
-        return None
-    return next((kind for kind in ("questions", "resolutions", "forecasts") if isinstance(document.get(kind), list)), None)
+    facts = as_dict(document)
+    kinds = (kind for kind in ("questions", "resolutions", "forecasts") if isinstance(facts.get(kind), list))
+    return next(kinds, None) if ABOUT & facts.keys() else None
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     """Read one set or, from a folder, first the resolution sets and then the forecast sets."""
     if incoming.folder is None:
-        document = incoming.require_document()
-        if not isinstance(document, dict):
-            raise refuse(incoming.name, "a set of ForecastBench is one JSON object")
-        if _kind(document) == "resolutions":
-            _read_resolutions(incoming.name, document, {}, staging, options)
-        elif _kind(document) == "forecasts":
-            _read_forecasts(incoming.name, document, staging, options)
-        else:
-            raise refuse(incoming.name, "neither a resolution set nor a forecast set of ForecastBench")
-        return
-    paths = list(_sets(incoming.folder))
-    documents = [
-        (f"{incoming.name}/{path.relative_to(incoming.folder)}", document)
-        for path in paths
-        if isinstance(document := incoming.part(path).document, dict)
-    ]
+        documents = [(incoming.name, incoming.require_document())]
+    else:
+        files = {str(path.relative_to(incoming.folder)): incoming.part(path) for path in _sets(incoming.folder)}
+        documents = [(f"{incoming.name}/{name}", file.document) for name, file in files.items()]
+    sets = [(name, document, _kind(document)) for name, document in documents if isinstance(document, dict)]
+    if incoming.folder is None and not sets:
+        raise refuse(incoming.name, "a set of ForecastBench is one JSON object")
+    if incoming.folder is None and sets[0][2] not in ("resolutions", "forecasts"):
+        raise refuse(incoming.name, "neither a resolution set nor a forecast set of ForecastBench")
     texts = {
         _base(question): str(question["question"])
-        for _, document in documents
-        if _kind(document) == "questions"
-        for question in document["questions"]
-        if isinstance(question, dict) and isinstance(question.get("question"), str)
+        for _, document, kind in sets
+        if kind == "questions"
+        for question in as_dicts(document["questions"])
+        if isinstance(question.get("question"), str)
     }
-    for name, document in documents:
-        if _kind(document) == "resolutions":
-            with staging.report.collecting():
-                _read_resolutions(name, document, texts, staging, options)
-    for name, document in documents:
-        if _kind(document) == "forecasts":
-            with staging.report.collecting():
-                _read_forecasts(name, document, staging, options)
+    for name, document, _ in (part for part in sets if part[2] == "resolutions"):
+        with staging.report.collecting():
+            _read_resolutions(name, document, texts, staging, options)
+    for name, document, _ in (part for part in sets if part[2] == "forecasts"):
+        with staging.report.collecting():
+            _read_forecasts(name, document, staging, options)
 
 
 def _dataset(name: str, document: dict[str, Any], options: ImportOptions) -> str:
@@ -112,7 +101,7 @@ def _base(row: dict[str, Any]) -> str:
     ids, directions = row.get("id"), row.get("direction")
     if not isinstance(ids, list):
         return str(ids)
-    signs = ["-" if number(sign) == -1 else "+" for sign in directions] if isinstance(directions, list) else []
+    signs = ["-" if number(sign) == -1 else "+" for sign in as_list(directions)]
     signs += ["+"] * (len(ids) - len(signs))
     return " ".join(f"{sign}{question}" for sign, question in zip(signs, ids, strict=False))
 
@@ -141,17 +130,14 @@ def _read_resolutions(
             log.add_question(f"{base} {date}", text, answer, place, str(row["source"]) if row.get("source") else None)
     if left_out == len(document["resolutions"]) > 0:
         raise refuse(name, f"none of its questions ({left_out:,}) is resolved to yes or no")
-    if left_out:
-        staging.report.warnings.append(f"{name}: {counted(left_out, 'question')} left out: not resolved to yes or no")
+    staging.report.warn_left_out(name, "question", {"not resolved to yes or no": left_out})
     log.add_questions_to(staging, options)
 
 
 def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, options: ImportOptions) -> None:
     dataset = _dataset(name, document, options)
+    staging.existing(dataset, name, "import the resolution set of this round first, or with it")
     known = known_questions(staging, dataset)
-    if not known:
-        reason = f"there is no dataset {dataset!r} for these answers; import the resolution set of this round first, or with it"
-        raise refuse(name, reason, hint="dataset")
     latest: dict[str, str] = {}
     for question in known:
         base, _, date = question.rpartition(" ")

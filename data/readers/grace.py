@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.importing.file_folder_or_zip import Incoming
+from data.importing.file_folder_or_zip import Incoming, files_below
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import clean
+from data.readers.shared.evaluation_log import as_dict, as_list, clean
 from data.readers.shared.quizbowl_games import (
     Buzz,
     LeftOut,
@@ -76,43 +76,30 @@ class Packet(NamedTuple):
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
-        return any(True for _ in _files(incoming.folder))
+        return any(NAME.match(path.name) for path in files_below(incoming.folder))
     return b'"tossup_index"' in incoming.start and _is_packet(incoming.document)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
     staging.add_dataset(
-        incoming.name,
-        dataset,
-        kind="incremental",
-        title=options.title or "GRACE tournaments",
-        source="GRACE (Sung et al. 2025), as released",
-        licence="CC BY 4.0",
-        note=f"{WHO_HEARD[0].upper()}{WHO_HEARD[1:]}.",
-    )
+        incoming.name, dataset, kind="incremental", title=options.title or "GRACE tournaments", licence="CC BY 4.0",
+        source="GRACE (Sung et al. 2025), as released", note=f"{WHO_HEARD[0].upper()}{WHO_HEARD[1:]}.",
+    )  # fmt: skip
     for packet in _packets(incoming, staging):
         _read_packet(packet, dataset, staging)
     staging.report.warnings.append(f"{incoming.name}: {WHO_HEARD}")
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    yield from (path for path in sorted(folder.rglob("*")) if NAME.match(path.name) and "__MACOSX" not in path.parts)
-
-
 def _is_packet(document: object) -> bool:
-    return isinstance(document, list) and bool(document) and isinstance(document[0], dict) and document[0].keys() >= KEYS
+    return as_dict(next(iter(as_list(document)), None)).keys() >= KEYS
 
 
 def _packets(incoming: Incoming, staging: Staging) -> Iterator[Packet]:
-    if incoming.folder is None:
-        files = [incoming]
-    else:
-        paths = sorted(_files(incoming.folder), key=lambda path: (len(path.name), path.name))
-        files = [Incoming(path, staging, f"{incoming.name}/{path.relative_to(incoming.folder)}") for path in paths]
-        if not files:
-            raise refuse(incoming.name, "there is no packetN_buzzpoints.json in it")
-    for file in files:
+    files = [file for file in incoming.files() if file is incoming or NAME.match(file.path.name)]
+    if not files:
+        raise refuse(incoming.name, "there is no packetN_buzzpoints.json in it")
+    for file in sorted(files, key=lambda file: (len(file.path.name), file.path.name)):
         with staging.report.collecting():
             document = file.document
             if not _is_packet(document):
@@ -130,8 +117,7 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
     problems: list[Problem] = []
     for number, tossup in enumerate(packet.tossups, start=1):
         place = f"tossup {number}"
-        index = tossup.get("tossup_index") if isinstance(tossup, dict) else None
-        text = tossup.get("question") if isinstance(tossup, dict) else None
+        index, text = (as_dict(tossup).get(key) for key in ("tossup_index", "question"))
         if not isinstance(index, str | int) or not isinstance(text, str) or not text.split():
             problems.append(Problem(packet.name, None, None, None, "needs a tossup_index and a question", row=place))
             continue
@@ -141,10 +127,9 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
         category = str(tossup.get("category") or "").strip() or None
         answer = tossup.get("answer")
         questions.append(PlayedQuestion(question_id, None, str(answer) if answer else None, _group(category), category, place))
-        ends, end = [], 0
+        end = 0
         for clue, part in enumerate(parts):
             end += len(part.split())
-            ends.append(end)
             clues.append({"question_id": question_id, "clue": clue, "text": part, "word_end": end, "place": place})
         if question_id not in last_words:  # a second question of this number is reported by the checks
             last_words[question_id] = end - 1

@@ -16,11 +16,13 @@ from typing import Any
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     UNSTATED,
     EvaluationLog,
+    as_dict,
+    as_dicts,
+    as_list,
     dataset_id,
     letters,
     number,
@@ -62,7 +64,7 @@ class Item:
 
     @property
     def references(self) -> list[str]:
-        return [_text(reference.get("output")) for reference in _dicts(self.instance.get("references"))]
+        return [_text(reference.get("output")) for reference in as_dicts(self.instance.get("references"))]
 
     @property
     def separate(self) -> bool:
@@ -75,8 +77,8 @@ class Item:
 
     @property
     def right(self) -> list[int]:
-        references = _dicts(self.instance.get("references"))
-        return [index for index, reference in enumerate(references) if CORRECT in _list(reference.get("tags"))]
+        references = as_dicts(self.instance.get("references"))
+        return [index for index, reference in enumerate(references) if CORRECT in as_list(reference.get("tags"))]
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,7 @@ class Answer:
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         return bool(_run_folders(incoming.folder))
-    document = incoming.document
-    return isinstance(document, dict) and {"adapter_spec", "request_states"} <= document.keys()
+    return {"adapter_spec", "request_states"} <= as_dict(incoming.document).keys()
 
 
 def _run_folders(folder: Path) -> list[Path]:
@@ -127,13 +128,12 @@ def _document(folder: Path, part: str, name: str, staging: Staging) -> Any:
 def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, staging: Staging, options: ImportOptions) -> None:
     if not isinstance(state, dict) or not isinstance(state.get("request_states"), list):
         raise refuse(name, f"{STATE} has no `request_states`")
-    run = spec.get("name") if isinstance(spec, dict) else None
-    scenario = _scenario(str(run or folder_name))
+    scenario = _scenario(str(as_dict(spec).get("name") or folder_name))
     dataset = options.dataset or dataset_id(scenario)
     if not dataset:
         raise refuse(name, f"which scenario is this? There is no {SPEC} next to it", hint="dataset")
-    adapter = state.get("adapter_spec")
-    model = (adapter.get("model") or adapter.get("model_deployment")) if isinstance(adapter, dict) else None
+    adapter = as_dict(state.get("adapter_spec"))
+    model = adapter.get("model") or adapter.get("model_deployment")
     items = _items(name, state["request_states"], stats, staging)
     if not items:
         raise refuse(name, f"there are no requests in {STATE}")
@@ -167,17 +167,16 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
     items: dict[tuple[str, int], Item] = {}
     perturbed = 0
     for nth, state in enumerate(states, start=1):
-        instance = state.get("instance") if isinstance(state, dict) else None
-        if not isinstance(instance, dict) or instance.get("id") is None:
+        instance = as_dict(as_dict(state).get("instance"))
+        if instance.get("id") is None:
             staging.report.problems.append(Problem(name, None, "instance.id", None, "a request needs one", row=f"request {nth}"))
         elif instance.get("perturbation"):
             perturbed += 1
         else:
             key = (str(instance["id"]), int(number(state.get("train_trial_index")) or 0))
             items.setdefault(key, Item(instance)).states.append(state)
-    if perturbed:
-        staging.report.warnings.append(f"{name}: {counted(perturbed, 'request')} left out: about perturbed instances")
-    for row in _dicts(stats):
+    staging.report.warn_left_out(name, "request", {"about perturbed instances": perturbed})
+    for row in as_dicts(stats):
         key = (str(row.get("instance_id")), int(number(row.get("train_trial_index")) or 0))
         if key in items and not row.get("perturbation"):
             items[key].stats.update(_means(row))
@@ -186,11 +185,10 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
 
 def _means(row: Mapping[str, Any]) -> dict[str, float]:
     means = {}
-    for stat in _dicts(row.get("stats")):
-        about = stat.get("name")
-        metric, mean = about.get("name") if isinstance(about, dict) else None, number(stat.get("mean"))
-        if isinstance(metric, str) and isinstance(about, dict) and not about.get("perturbation") and mean is not None:
-            means[metric] = mean
+    for stat in as_dicts(row.get("stats")):
+        about, mean = as_dict(stat.get("name")), number(stat.get("mean"))
+        if isinstance(about.get("name"), str) and not about.get("perturbation") and mean is not None:
+            means[about["name"]] = mean
     return means
 
 
@@ -244,12 +242,11 @@ def _joint(item: Item) -> Answer | None:
 
 def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], references: list[str]) -> dict[str, float] | None:
     """Return probabilities of all options, from the likely tokens that earlier versions store; None if these lack an option."""
-    for token in _dicts(completion.get("tokens"))[:1]:
-        top = token.get("top_logprobs")
+    for token in as_dicts(completion.get("tokens"))[:1]:
         names = letters(len(references))
         weights = dict.fromkeys(names, 0.0)
         name_of = dict(zip(reversed(references), reversed(names), strict=True))  # of equal references, the first one
-        for text, value in top.items() if isinstance(top, dict) else ():
+        for text, value in as_dict(token.get("top_logprobs")).items():
             logprob, option = number(value), mapping.get(text.strip())
             if logprob is not None and option in name_of:
                 weights[name_of[option]] += math.exp(min(logprob, 0.0))
@@ -292,7 +289,7 @@ def _completion(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
     result = state.get("result")
     if not isinstance(result, dict) or result.get("success") is False:
         return None
-    return next(iter(_dicts(result.get("completions"))), None)
+    return next(iter(as_dicts(result.get("completions"))), None)
 
 
 def _logprob(state: Mapping[str, Any]) -> float | None:
@@ -302,16 +299,7 @@ def _logprob(state: Mapping[str, Any]) -> float | None:
 
 
 def _mapping(state: Mapping[str, Any]) -> dict[str, str]:
-    mapping = state.get("output_mapping")
-    return {str(letter): str(text) for letter, text in mapping.items()} if isinstance(mapping, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [part for part in _list(value) if isinstance(part, dict)]
+    return {str(letter): str(text) for letter, text in as_dict(state.get("output_mapping")).items()}
 
 
 def _text(content: object) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,16 +14,20 @@ from typing import Any
 from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     UNSTATED,
     EvaluationLog,
+    as_dict,
+    as_list,
+    category_of,
     dataset_id,
+    letters,
+    number,
     read_each,
     shared_classes,
+    with_choices,
 )
-from data.readers.shared.inspect_ai_sample import Sample, read_sample
 from data.store.answer_states import State
 
 FORMAT = Format(
@@ -49,14 +55,77 @@ STATED, TOKEN = "verbalized", "token"
 UNSCORED = "the sample is not scored"
 NOT_STATED = "no confidence is stated"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
+LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+WORDS = {"correct": 1.0, "yes": 1.0, "true": 1.0, "incorrect": 0.0, "no": 0.0, "false": 0.0}
+NO_ANSWER = "N"
+CONTENT_FILTER = "content_filter"  # the reason why an output ended
+ENDED_BY_ERROR = "the sample ended with an error"
+ROUNDING = 1e-3  # by which a log-probability may exceed 0
+MAX_GUESS_LENGTH = 2000  # characters of an output that are used as the answer
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score that one scorer gave a sample, after all edits, and the answer that the scorer took from the output.
+
+    The confidence is as in the log; None if it is not stated. ``tokens`` has ``options``, the probabilities of all options, or
+    ``token_logprobs``, those of the answer's tokens; None if the log has no log-probabilities for the answer.
+    """
+
+    value: object
+    answer: str | None
+    confidence: object
+    tokens: dict[str, Any] | None
+
+    @property
+    def declined(self) -> bool:
+        return isinstance(self.value, str) and self.value.strip() == NO_ANSWER
+
+    @property
+    def unscored(self) -> bool:
+        return self.value is None or (not isinstance(self.value, str | bool) and math.isnan(number(self.value) or 0))
+
+    @property
+    def correct(self) -> float | None:
+        """The value as a correctness in [0, 1]; None if it cannot be read as one."""
+        value = self.value
+        if isinstance(value, bool):
+            return float(value)
+        if isinstance(value, str):
+            known = LETTERS.get(value.strip()) if value.strip() in LETTERS else WORDS.get(value.strip().lower())
+            if known is not None:
+                return known
+        share = number(value)
+        return share if share is not None and 0 <= share <= 1 else None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample of a log.
+
+    ``options`` are the letters of the question's choices; empty if it has none. ``failed`` says why there is no answer; None if
+    there is one. ``refused`` says whether a content filter stopped the output. Scores are by scorer.
+    """
+
+    question_id: str
+    text: str
+    answer: str | None
+    category: str | None
+    options: list[str]
+    epoch: str
+    failed: str | None
+    refused: bool
+    scores: dict[str, Score]
+
+    @property
+    def place(self) -> str:
+        return f"sample {self.question_id}" + ("" if self.epoch == "1" else f", epoch {self.epoch}")
 
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         return _header_path(incoming.folder) is not None or any(incoming.folder.rglob("*.eval"))
-    document = incoming.document
-    header = document.get("eval") if isinstance(document, dict) else None
-    return isinstance(header, dict) and {"task", "model"} <= header.keys()
+    return {"task", "model"} <= as_dict(as_dict(incoming.document).get("eval")).keys()
 
 
 def log_status(path: Path) -> str | None:
@@ -66,10 +135,9 @@ def log_status(path: Path) -> str | None:
         if header is None:
             return "started" if zip_member(path, "_journal/start.json") is not None else None
         try:
-            document = json.loads(header)
+            status = as_dict(json.loads(header)).get("status")
         except ValueError:
             return None
-        status = document.get("status") if isinstance(document, dict) else None
         return status if isinstance(status, str) else None
     try:
         with path.open("rb") as file:
@@ -90,25 +158,21 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         document = incoming.document
         if not isinstance(document, dict) or not isinstance(document.get("eval"), dict):
             raise incoming.unreadable or refuse(incoming.name, "this is not an Inspect AI log: it has no `eval`")
-        samples = document.get("samples")
-        numbered = enumerate(samples if isinstance(samples, list) else [], start=1)
+        numbered = enumerate(as_list(document.get("samples")), start=1)
         _read_log(incoming.name, document, ((f"sample number {nth}", sample) for nth, sample in numbered), staging, options)
         return
     header = _header_path(incoming.folder)
     if header is not None:
-        read_samples = _sample_files(incoming)
-        _read_log(incoming.name, _document(header, incoming), read_samples, staging, options)
+        paths = sorted((incoming.folder / "samples").rglob("*.json"))  # an id with a slash becomes a folder
+        documents = ((f"samples/{path.name}", _document(path, incoming)) for path in paths)
+        _read_log(incoming.name, _document(header, incoming), documents, staging, options)
         return
-    logs = [
-        Incoming(path, staging, f"{incoming.name}/{path.relative_to(incoming.folder)}", options.password)
-        for path in sorted(incoming.folder.rglob("*.eval"))
-    ]
+    logs = incoming.files(".eval")
     if not logs:
         raise refuse(incoming.name, "there is neither a header.json nor an .eval file in it")
     latest = _latest(logs)
-    if left := len(logs) - len(latest):
-        reason = "there is a later log, or one that was finished, of the same task and model"
-        staging.report.warnings.append(f"{incoming.name}: {counted(left, 'log')} left out: {reason}")
+    reason = "there is a later log, or one that was finished, of the same task and model"
+    staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(latest)})
     read_each([partial(read, log, staging, options) for log in latest], staging)
 
 
@@ -121,19 +185,13 @@ def _latest(logs: list[Incoming]) -> list[Incoming]:
             header = _document(path, log) if path else {}
         except Refused:
             header = {}
-        about = header.get("eval") if isinstance(header, dict) else None
+        about = as_dict(header).get("eval")
         parts = [about.get(key) for key in ("task", "task_args", "model")] if isinstance(about, dict) else [log.name]
         rank = (header.get("status") == "success", str(about.get("created"))) if isinstance(about, dict) else (False, "")
         key = json.dumps(parts, sort_keys=True)
         if key not in by_task or rank >= by_task[key][:2]:
             by_task[key] = (*rank, log)
     return [log for _, _, log in by_task.values()]
-
-
-def _sample_files(incoming: Incoming) -> Iterator[tuple[str, Any]]:
-    folder = incoming.folder
-    for path in sorted((folder / "samples").rglob("*.json")) if folder else ():  # an id with a slash becomes a folder
-        yield f"samples/{path.name}", _document(path, incoming)
 
 
 def _document(path: Path, incoming: Incoming) -> Any:
@@ -146,7 +204,7 @@ def _document(path: Path, incoming: Incoming) -> Any:
 
 
 def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], staging: Staging, options: ImportOptions) -> None:
-    about = header.get("eval") if isinstance(header, dict) else None
+    about = as_dict(header).get("eval")
     if not isinstance(about, dict):
         raise refuse(name, "the header of the log has no `eval`")
     task = str(about.get("task") or "")
@@ -163,8 +221,7 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
             invalid += 1
         else:
             samples.append(read_sample(document))
-    if invalid:
-        staging.report.warnings.append(f"{name}: {counted(invalid, 'sample')} left out: invalidated in the log")
+    staging.report.warn_left_out(name, "sample", {"invalidated in the log": invalid})
     if not samples:
         staging.report.raise_problems()
         raise refuse(name, "there are no samples in this log; only logs that keep their samples can be read")
@@ -226,12 +283,10 @@ def _add_answer(
 ) -> None:
     """Add the answer of a sample. ``names_choices`` says whether the scorer names the answer that it read in any sample."""
     score = sample.scores.get(scorer)
-    if sample.failed and (score is None or score.unscored):
-        log.skip(elicitation, sample.failed)
-        log.add_answer(sample.question_id, elicitation, sample.place, failed=True, sample=epoch)
-        return
     if score is None or score.unscored:
-        log.skip(elicitation, UNSCORED)
+        log.skip(elicitation, sample.failed or UNSCORED)
+        if sample.failed:
+            log.add_answer(sample.question_id, elicitation, sample.place, failed=True, sample=epoch)
         return
     state: State | None = None
     if score.declined or sample.refused:
@@ -241,15 +296,162 @@ def _add_answer(
     elif (score.tokens if kind == TOKEN else score.confidence) is None:
         log.skip(elicitation, NO_TOKENS if kind == TOKEN else NOT_STATED)
         state = "no_confidence"
-    if state is not None:
-        correct = score.correct if state == "no_confidence" else None
-        log.add_answer(
-            sample.question_id, elicitation, sample.place, guess=score.answer, correct=correct, state=state, sample=epoch
-        )
-        return
-    tokens = score.tokens if kind == TOKEN else None
+    confidence: dict[str, Any] = {}
+    if state is None:
+        confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
     log.add_answer(
-        sample.question_id, elicitation, sample.place, guess=score.answer, correct=score.correct, sample=epoch,
-        confidence=score.confidence if kind == STATED else None,
-        options=tokens.options if tokens else None, token_logprobs=tokens.logprobs if tokens else None,
+        sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch,
+        correct=None if state in ("abstained", "unparsed") else score.correct, **confidence,
     )  # fmt: skip
+
+
+# -- one sample ---------------------------------------------------------------------------------------------------
+
+
+def read_sample(document: Mapping[str, Any]) -> Sample:
+    """Read a sample from its JSON document, which must have an id."""
+    attachments = as_dict(document.get("attachments"))
+    choices = [_resolved(choice, attachments) for choice in as_list(document.get("choices"))]
+    options = letters(len(choices))
+    text = _text(document.get("input"), attachments)
+    target = document.get("target")
+    answer = " or ".join(map(str, target)) if isinstance(target, list) else str(target or "")
+    return Sample(
+        question_id=str(document["id"]),
+        text=with_choices(text, dict(zip(options, choices, strict=True))) if choices else text,
+        answer=_resolved(answer, attachments) or None,
+        category=category_of(as_dict(document.get("metadata"))),
+        options=options,
+        epoch=str(document.get("epoch") or 1),
+        failed=ENDED_BY_ERROR if document.get("error") else None,
+        refused=_first_choice(document).get("stop_reason") == CONTENT_FILTER,
+        scores=_scores(document, options, attachments),
+    )
+
+
+def _scores(document: Mapping[str, Any], options: list[str], attachments: Mapping[str, Any]) -> dict[str, Score]:
+    """Return the scores of a sample by name. If a value has several parts, each part is a score."""
+    raw = document.get("scores") or document.get("score") or {}
+    if isinstance(raw, dict) and "value" in raw and not (isinstance(raw["value"], dict) and "value" in raw["value"]):
+        raw = {"score": raw}  # logs of early versions have one score
+    named = {str(name): _edited(score) for name, score in as_dict(raw).items() if isinstance(score, dict)}
+    confidences = {name: _confidence(score) for name, score in named.items()}
+    any_confidence = next((value for value in confidences.values() if value is not None), None)
+    completion = _completion(document, attachments)
+    tokens_of_output = as_list(as_dict(_first_choice(document).get("logprobs")).get("content"))
+    content = [token for token in tokens_of_output if isinstance(token, dict) and _logprob(token) is not None]
+    result: dict[str, Score] = {}
+    for name, score in named.items():
+        stated = score.get("answer")
+        answer = _resolved(stated, attachments) if isinstance(stated, str) and stated else None
+        guess = answer if answer is not None or options else completion[:MAX_GUESS_LENGTH] or None
+        confidence = confidences[name] if confidences[name] is not None else any_confidence
+        tokens = _token_confidence(content, options, answer)
+        for part, value in _values(score.get("value")).items():
+            full_name = f"{name}.{part}" if part else name
+            score_of_part = Score(value, guess, confidence, tokens)
+            result[full_name] = replace(score_of_part, answer=None) if score_of_part.declined else score_of_part
+    return result
+
+
+def _edited(score: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a score with the edits of its history applied in order; the last one counts."""
+    result = dict(score)
+    for edit in map(as_dict, as_list(score.get("history"))):
+        result |= {key: edit[key] for key in ("value", "answer", "metadata") if edit.get(key) not in ("UNCHANGED", None)}
+    return result
+
+
+def _confidence(score: Mapping[str, Any]) -> object:
+    """Return the confidence in a score's metadata or among the parts of its value; None if there is none."""
+    for parts in (score.get("metadata"), score.get("value")):
+        for key, value in as_dict(parts).items():
+            unreadable = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+            if str(key).strip().lower() == "confidence" and not unreadable:
+                return value
+    return None
+
+
+def _values(value: object) -> dict[str, object]:
+    """Return the parts of a value that are scores, by name. The name of a single part is empty."""
+    if not isinstance(value, dict):
+        return {"": value}
+    parts = {str(key): part for key, part in value.items() if str(key).strip().lower() != "confidence"}
+    return {"": next(iter(parts.values()))} if len(parts) == 1 else parts
+
+
+def _resolved(text: object, attachments: Mapping[str, Any]) -> str:
+    """Return a text. The log may store it separately among its attachments."""
+    name = str(text).removeprefix("attachment://")
+    return str(attachments[name]) if str(text).startswith("attachment://") and name in attachments else str(text)
+
+
+def _text(content: object, attachments: Mapping[str, Any]) -> str:
+    """Return the text of an input: the text itself, or that of its messages, each after its role if there are several."""
+    if not isinstance(content, list):
+        return _resolved("" if content is None else content, attachments)
+    messages = [message for message in content if isinstance(message, dict)]
+    texts = [(str(message.get("role", "")), _message_text(message.get("content"), attachments)) for message in messages]
+    return texts[0][1] if len(texts) == 1 else "\n".join(f"{role}: {text}" for role, text in texts)
+
+
+def _message_text(content: object, attachments: Mapping[str, Any]) -> str:
+    if not isinstance(content, list):
+        return _resolved("" if content is None else content, attachments)
+    parts = [part for part in content if isinstance(part, dict)]
+    return "\n".join(
+        _resolved(part["text"], attachments) if isinstance(part.get("text"), str) else f"[{part.get('type', 'part')}]"
+        for part in parts
+        if part.get("type") != "reasoning"
+    )
+
+
+def _first_choice(document: Mapping[str, Any]) -> dict[str, Any]:
+    return as_dict(next(iter(as_list(as_dict(document.get("output")).get("choices"))), None))
+
+
+def _completion(document: Mapping[str, Any], attachments: Mapping[str, Any]) -> str:
+    message = _first_choice(document).get("message")
+    if isinstance(message, dict):
+        return _message_text(message.get("content"), attachments)
+    return _resolved(as_dict(document.get("output")).get("completion") or "", attachments)
+
+
+def _logprob(token: Mapping[str, Any]) -> float | None:
+    value = number(token.get("logprob"))
+    return None if value is None or math.isnan(value) or value > ROUNDING else min(value, 0.0)
+
+
+def _letter(token: Mapping[str, Any]) -> str:
+    """Return the letters and digits of a token: B for ``" B"``, ``"(B"`` and ``"B."``."""
+    return re.sub(r"[\W_]", "", str(token.get("token", "")))
+
+
+def _token_confidence(content: list[dict[str, Any]], options: list[str], answer: str | None) -> dict[str, Any] | None:
+    """Return the confidence from log-probabilities; None if there are none for the answer.
+
+    With options, it is the probabilities of all options at the answer's letter if the log has them all, otherwise the
+    log-probability of that letter. Without options, it is the log-probabilities of all tokens.
+    """
+    if not content:
+        return None
+    logprobs = [value for token in content if (value := _logprob(token)) is not None and math.isfinite(value)]
+    if not options:
+        return {"token_logprobs": tuple(logprobs)} if logprobs else None
+    letter = _letter({"token": answer or ""})
+    token = next((token for token in reversed(content) if letter and _letter(token) == letter), None)
+    own = _logprob(token) if token else None
+    if token is None or own is None:
+        return None
+    others = [other for other in as_list(token.get("top_logprobs")) if isinstance(other, dict)]
+    if str(token.get("token")) not in {str(other.get("token")) for other in others}:
+        others.append(token)
+    weights = dict.fromkeys(options, 0.0)
+    for other in others:
+        value = _logprob(other)
+        if value is not None and _letter(other) in weights:
+            weights[_letter(other)] += math.exp(value)
+    total = sum(weights.values())
+    if letter in weights and all(weights.values()):
+        return {"options": {name: weight / total for name, weight in weights.items()}}
+    return {"token_logprobs": (own,)} if math.isfinite(own) else None

@@ -13,7 +13,7 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, number
+from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, as_dict, number
 
 FORMAT = Format(
     key="judged",
@@ -36,8 +36,7 @@ NOT_STATED = "no confidence is stated"
 
 
 def recognises(incoming: Incoming) -> bool:
-    document = incoming.document
-    answers = list(document.values())[:CHECKED_ANSWERS] if isinstance(document, dict) else []
+    answers = list(as_dict(incoming.document).values())[:CHECKED_ANSWERS]
     return all(isinstance(answer, dict) for answer in answers) and any("judge_response" in answer for answer in answers)
 
 
@@ -68,14 +67,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if document and not stated and not log.problems:
         raise NothingToCalibrate(log.name)
     if certain:
-        staging.report.warnings.append(
-            f"{log.name}: {certain:,} of {stated:,} confidences are {FULL_CONFIDENCE}, "
-            "which the judge also writes for answers that state none"
-        )
+        written = "which the judge also writes for answers that state none"
+        staging.report.warnings.append(f"{log.name}: {certain:,} of {stated:,} confidences are {FULL_CONFIDENCE}, {written}")
     if stated > 1 and not above_one:
-        staging.report.warnings.append(
-            f"{log.name}: no confidence exceeds 1, although {FULL_CONFIDENCE} means certain; do these run from 0 to 1?"
-        )
+        reason = f"no confidence exceeds 1, although {FULL_CONFIDENCE} means certain; do these run from 0 to 1?"
+        staging.report.warnings.append(f"{log.name}: {reason}")
     log.add_to(staging, options)
 
 

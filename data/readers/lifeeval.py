@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from data.duckdb_and_polars import literal
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
+from data.importing.report import Hint, Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column
+from data.importing.table_contract import MAX_NAME_LENGTH, Column
 from data.importing.table_files import TableFile
 from data.life_table import RADII
 from data.plurals import counted
@@ -42,7 +42,10 @@ QUESTIONS = (
     Column("Question ID", "integer", required=True, low=0, high=2 * PER_SEX - 1),
 )
 # Answers are text here: if one is not a number, the file is not at fault. ``content`` is all that the model said.
-ANSWERS = (Column("Answer"), Column("Confidence"), Column("content"), Column("Question ID", "integer", required=True, low=0))
+ANSWERS = (
+    Column("Answer", present=True), Column("Confidence", present=True), Column("content"),
+    Column("Question ID", "integer", required=True, low=0),
+)  # fmt: skip
 PAIRS = (
     Column("llm", required=True, longest=MAX_NAME_LENGTH),
     Column("qset", required=True),
@@ -56,8 +59,8 @@ KINDS = (("stated_confidence", "stated"), ("chosen_token_confidence", "token"))
 # Answers of people: one row for each respondent and question. A confidence is always a percentage.
 PEOPLE = (
     Column("ResponseId", required=True, longest=MAX_NAME_LENGTH),
-    Column("PGuess"),
-    Column("PConf"),
+    Column("PGuess", present=True),
+    Column("PConf", present=True),
     Column("MinAge", "integer", required=True, low=0),
     Column("Radius_x", "integer", required=True, low=1),
     Column("SexMale", "flag", required=True),
@@ -99,39 +102,27 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 def _read_questions(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
     staging.add_dataset(
-        incoming.name,
-        dataset,
-        kind="lifeeval",
-        title=options.title or "LifeEval",
-        source="LifeEval (arXiv 2605.23909), questions as released",
-        licence="MIT",
-    )
+        incoming.name, dataset, kind="lifeeval", title=options.title or "LifeEval",
+        source="LifeEval (arXiv 2605.23909), questions as released", licence="MIT",
+    )  # fmt: skip
     staging.reworded.add(dataset)
     staging.load(incoming.file, QUESTIONS)
-    staging.add(
-        "questions",
-        incoming.file,
-        f"""select $dataset as dataset, id::varchar as question_id,
+    sql = f"""select $dataset as dataset, id::varchar as question_id,
             concat_ws(' ', "Question Prompt", "Confidence Prompt") as text,
             case when id < {PER_SEX} then 'male' else 'female' end as sex, (id % {PER_SEX}) // 4 as minimum_age,
             {list(RADII)}[id % 4 + 1] as radius, ordinal
-        from (select "Question ID" as id, * from loaded)""",
-        {"dataset": dataset},
-    )
+        from (select "Question ID" as id, * from loaded)"""
+    staging.add("questions", incoming.file, sql, {"dataset": dataset})
 
 
 def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    if not staging.dataset(dataset):
-        raise refuse(incoming.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
+    staging.existing(dataset, incoming.name)
     if not options.model:
         raise refuse(incoming.name, "which model answered?", hint="model")
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     file = incoming.file
     columns = staging.load(file, ANSWERS)
-    for column in ("Answer", "Confidence"):
-        if column not in columns:
-            staging.report.problems.append(Problem(file.name, 1, column, None, missing_column(column, file.columns)))
     percent = 100 if options.percent else 1
     silent = """ "Answer" is null and "content" is null""" if "content" in columns else "false"
     select = f"""select "Question ID"::varchar as question_id, ordinal, null::varchar as sample, "Answer" as guess,
@@ -141,24 +132,19 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
 
 def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    known = staging.dataset(dataset)
-    if known is None:
-        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
-    if known["kind"] != "lifeeval":
-        raise refuse(file.name, f"dataset {dataset!r} is of kind {known['kind']}; these are answers to LifeEval's questions")
+    kind = staging.existing(dataset, file.name)["kind"]
+    if kind != "lifeeval":
+        raise refuse(file.name, f"dataset {dataset!r} is of kind {kind}; these are answers to LifeEval's questions")
     key = RunKey(dataset, options.model or MODEL_OF_PEOPLE, options.elicitation or ELICITATION)
-    columns = staging.load(file, PEOPLE)
-    for column in ("PGuess", "PConf"):
-        if column not in columns:
-            staging.report.problems.append(Problem(file.name, 1, column, None, missing_column(column, file.columns)))
+    staging.load(file, PEOPLE)
     staging.connection.execute(f"""
         create or replace table people as select l.*, q.question_id, {staging.files.index(file)} as file
         from loaded l left join questions q on q.dataset = {literal(dataset)} and q.minimum_age = l."MinAge"
             and q.radius = l."Radius_x" and q.sex = if(l."SexMale", 'male', 'female')""")
     staging.report_rows(
-        "people", "MinAge", """concat_ws(', ', if(s."SexMale", 'male', 'female'), s."MinAge", 'within ' || s."Radius_x")""",
-        literal(f"dataset {dataset} has no question of this sex, age and radius"),
+        "people", "MinAge", literal(f"dataset {dataset} has no question of this sex, age and radius"),
         """where s.question_id is null and s."MinAge" is not null and s."Radius_x" is not null and s."SexMale" is not null""",
+        value="""concat_ws(', ', if(s."SexMale", 'male', 'female'), s."MinAge", 'within ' || s."Radius_x")""",
     )  # fmt: skip
     select = """select question_id, ordinal, "ResponseId" as sample, "PGuess" as guess,
         try_cast(trim("PConf") as double) / 100 as confidence, false as silent from people where question_id is not null"""
@@ -183,18 +169,14 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
         from (select * replace (trim(guess) as guess), try_cast(trim(guess) as double) as answer from ({select}))""")
     reasons = staging.connection.execute("select failure, count(*) from parsed where failure is not null group by 1").fetchall()
     staging.skip(key, dict(reasons))
-    staging.add(
-        "responses",
-        file,
-        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal, sample,
+    sql = """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal, sample,
             if(readable, guess, null) as guess, if(failure is null, confidence, null) as confidence,
             silent as failed, case when silent then null when not readable then 'unparsed'
                 when failure is not null then 'no_confidence' end as state
         from (select *, coalesce(isfinite(answer), false) as readable from parsed)
         qualify failure is null
-            or row_number() over (partition by question_id, sample order by failure is not null, ordinal) = 1""",
-        key._asdict(),
-    )
+            or row_number() over (partition by question_id, sample order by failure is not null, ordinal) = 1"""
+    staging.add("responses", file, sql, key._asdict())
     answered = staging.connection.execute("select 1 from parsed where failure is null limit 1").fetchone()
     staging.connection.execute("drop table parsed")
     if not answered and file.name not in {problem.file for problem in staging.report.problems}:
@@ -214,10 +196,8 @@ def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) ->
         high = 100 if options.percent and column == "stated_confidence" else 1
         reason = f"must be a number in [0, {high}], or NA"
         wrong = f"s.{column} is not null and s.{column} <> 'NA' and coalesce({value} not between 0 and {high}, true)"
-        staging.report_rows(
-            "pairs", column, f"s.{column}", literal(reason), f"where {wrong}",
-            "percent" if high == 1 and column == "stated_confidence" else None,
-        )  # fmt: skip
+        hint: Hint | None = "percent" if high == 1 and column == "stated_confidence" else None
+        staging.report_rows("pairs", column, literal(reason), f"where {wrong}", hint)
     for (question_set,) in run("select distinct qset from pairs where qset is not null order by 1").fetchall():
         dataset = f"{collection}-{dataset_id(question_set)}"
         _add_question_set(file, dataset, question_set, staging, options)
@@ -228,25 +208,17 @@ def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) ->
 
 def _add_question_set(file: TableFile, dataset: str, question_set: str, staging: Staging, options: ImportOptions) -> None:
     """Add the questions of a set, unless the dataset already has them all."""
-    ids = {
-        question
-        for (question,) in staging.connection.execute(
-            "select distinct question_id from pairs where qset = $q and question_id is not null", {"q": question_set}
-        ).fetchall()
-    }
+    sql = "select distinct question_id from pairs where qset = $q and question_id is not null"
+    ids = {question for (question,) in staging.connection.execute(sql, {"q": question_set}).fetchall()}
     if ids <= known_questions(staging, dataset).keys() and not options.replace:
         return
     staging.add_dataset(
         file.name, dataset, kind="single", title=f"LifeEval: {question_set}",
         source="LifeEval (arXiv 2605.23909), confidence and correctness on other question sets, as released", licence="MIT",
     )  # fmt: skip
-    staging.add(
-        "questions",
-        file,
-        """select $dataset as dataset, question_id, min(ordinal) as ordinal from pairs
-        where qset = $q and question_id is not null group by question_id""",
-        {"dataset": dataset, "q": question_set},
-    )
+    sql = """select $dataset as dataset, question_id, min(ordinal) as ordinal from pairs
+        where qset = $q and question_id is not null group by question_id"""
+    staging.add("questions", file, sql, {"dataset": dataset, "q": question_set})
 
 
 def _add_pairs(
@@ -262,10 +234,6 @@ def _add_pairs(
         f"select llm, count(*) from ({known}) where confidence is null group by 1 order by 1", parameters
     ).fetchall():
         staging.skip(RunKey(dataset, model, elicitation), {NO_CONFIDENCE: count})
-    staging.add(
-        "responses",
-        file,
-        f"""select $dataset as dataset, llm as model, $elicitation as elicitation, question_id, 0 as clue, confidence,
-            correct, if(confidence is null, 'no_confidence', null) as state, ordinal from ({known})""",
-        parameters | {"dataset": dataset, "elicitation": elicitation},
-    )
+    sql = f"""select $dataset as dataset, llm as model, $elicitation as elicitation, question_id, 0 as clue, confidence,
+            correct, if(confidence is null, 'no_confidence', null) as state, ordinal from ({known})"""
+    staging.add("responses", file, sql, parameters | {"dataset": dataset, "elicitation": elicitation})

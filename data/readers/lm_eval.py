@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from data.importing.file_folder_or_zip import START, Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile
-from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     UNSTATED,
     EvaluationLog,
     NothingToCalibrate,
+    as_dict,
+    as_list,
     category_of,
     clean,
     common_start,
@@ -59,13 +60,7 @@ KEYS = {"doc_id", "filtered_resps"}
 ELICITATION = "likelihood"
 PLAIN_FILTER = "none"
 UNGRADED = "the answers were generated, and no metric of this sample says whether it is right"
-METRICS = (
-    "exact_match",
-    "acc",
-    "em",
-    "pass@1",
-    "f1",
-)  # that say whether a generated answer is right, the first that a sample has
+METRICS = ("exact_match", "acc", "em", "pass@1", "f1")  # that can say whether a generated answer is right; the first one counts
 ONE_LIKELIHOOD = "this task has the likelihood of a single text for each question, and no options to choose among"
 # Keys of the parts of a question in the documents of the harness's tasks, in reading order.
 PARTS = (
@@ -139,10 +134,8 @@ def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Pat
         match = NAME.fullmatch(path.name)
         if match:
             latest[path.parent, match["task"]] = path
-    if left := len(paths) - len(latest):
-        staging.report.warnings.append(
-            f"{incoming.name}: {counted(left, 'file')} left out: the same folder has later samples of the task"
-        )
+    reason = "the same folder has later samples of the task"
+    staging.report.warn_left_out(incoming.name, "file", {reason: len(paths) - len(latest)})
     return sorted(latest.values())
 
 
@@ -220,18 +213,17 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
             continue
         sample = _sample(line, row, logarithms)
         if isinstance(sample, Problem):
-            staging.report.problems.append(Problem(file.name, line, sample.column, sample.value, sample.reason))
+            staging.report.problems.append(replace(sample, file=file.name))
         else:
             read += 1
             yield sample
     reason = "no pairs of a log-likelihood and whether it is the greedy choice"
     for line, row in generated:
-        answered = None if read else _generated(line, row)
-        if answered:
-            yield answered
+        answered = Problem("", line, "filtered_resps", None, reason) if read else _sample(line, row, None)
+        if isinstance(answered, Problem):
+            staging.report.problems.append(replace(answered, file=file.name))
         else:
-            column, why = ("filtered_resps", reason) if read else ("exact_match", UNGRADED)
-            staging.report.problems.append(Problem(file.name, line, column, None, why))
+            yield answered
     read += len(generated)
     if not read and not staging.report.problems:
         raise refuse(file.name, "there are no samples in this file")
@@ -246,7 +238,7 @@ def _rows(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, An
         return
     document = Incoming(file.path, staging, file.name).require_document()
     staging.report.lines.append(f"{file.name}: one JSON list, whose samples are counted as lines")
-    for place, row in enumerate(document if isinstance(document, list) else (), start=1):
+    for place, row in enumerate(as_list(document), start=1):
         if isinstance(row, dict):
             yield place, row
         else:
@@ -274,69 +266,55 @@ def likelihoods(responses: object) -> list[float] | None:
     return values
 
 
-def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sample | Problem:
-    pairs = _arguments(row.get("arguments"))
-    if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
-        pairs = pairs[: len(logarithms)]
-    if pairs and len(pairs) != len(logarithms):
-        reason = f"there are {len(logarithms)} log-likelihoods for the {len(pairs)} options of `arguments`"
-        return Problem("", line, "filtered_resps", None, reason)
-    raw = row.get("doc")
-    doc: dict[str, Any] = raw if isinstance(raw, dict) else {}
-    options = _options(pairs, doc, len(logarithms))
-    best = max(range(len(logarithms)), key=lambda index: (logarithms[index], -index))
-    stated = number(float(row["acc"]) if isinstance(row.get("acc"), bool) else row.get("acc"))
-    correct = stated if stated is not None and 0 <= stated <= 1 else None
-    right = _right_option(row.get("target"), options, best, correct)
-    if correct is None and right is not None:
-        correct = float(right == best)
+def _sample(line: int, row: Mapping[str, Any], logarithms: list[float] | None) -> Sample | Problem:
+    """Return a sample, or why it cannot be read. ``logarithms`` are None if the answer was generated."""
+    doc, pairs = as_dict(row.get("doc")), _arguments(row.get("arguments"))
+    answer = str(row.get("target", "")).strip() or None
+    options, probabilities, guess = list[str](), None, None
+    if logarithms is None:
+        named = [*METRICS, *map(str, as_list(row.get("metrics")))]
+        correct = next((share for name in named if (share := _correctness(row.get(name))) is not None), None)
+        if correct is None:
+            return Problem("", line, "exact_match", None, UNGRADED)
+        generated: object = row["filtered_resps"]
+        while isinstance(generated, list) and generated:
+            generated = generated[0]  # of several samples, the metrics are of the first
+        guess = str(generated)
+    else:
+        if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
+            pairs = pairs[: len(logarithms)]
+        if pairs and len(pairs) != len(logarithms):
+            reason = f"there are {len(logarithms)} log-likelihoods for the {len(pairs)} options of `arguments`"
+            return Problem("", line, "filtered_resps", None, reason)
+        options, probabilities = _options(pairs, doc, len(logarithms)), shares(logarithms)
+        best = max(range(len(logarithms)), key=lambda index: (logarithms[index], -index))
+        correct = _correctness(row.get("acc"))
+        right = _right_option(row.get("target"), options, best, correct)
+        if right is not None:
+            answer, correct = options[right], float(right == best) if correct is None else correct
     return Sample(
-        question_id=str(row["doc_id"]),
-        line=line,
-        filtered=str(row.get("filter") or PLAIN_FILTER),
-        text=_text(doc, pairs, options),
-        answer=str(row.get("target", "")).strip() or None if right is None else options[right],
-        category=category_of(doc),
-        options=options,
-        probabilities=shares(logarithms),
-        correct=correct,
-    )
-
-
-def _generated(line: int, row: Mapping[str, Any]) -> Sample | None:
-    """Return a sample whose answer was generated; None if no metric says whether it is right."""
-    metrics = row.get("metrics")
-    named = [*METRICS, *(metrics if isinstance(metrics, list) else ())]
-    stated = (number(float(value) if isinstance(value, bool) else value) for value in map(row.get, map(str, named)))
-    correct = next((value for value in stated if value is not None and 0 <= value <= 1), None)
-    answer: object = row["filtered_resps"]
-    while isinstance(answer, list) and answer:
-        answer = answer[0]  # of several samples, the metrics are of the first
-    raw = row.get("doc")
-    doc: dict[str, Any] = raw if isinstance(raw, dict) else {}
-    return None if correct is None else Sample(
         question_id=str(row["doc_id"]), line=line, filtered=str(row.get("filter") or PLAIN_FILTER),
-        text=_text(doc, _arguments(row.get("arguments")), []), answer=str(row.get("target", "")).strip() or None,
-        category=category_of(doc), options=[], probabilities=None, correct=correct, guess=str(answer),
+        text=_text(doc, pairs, options), answer=answer, category=category_of(doc), options=options,
+        probabilities=probabilities, correct=correct, guess=guess,
     )  # fmt: skip
+
+
+def _correctness(metric: object) -> float | None:
+    share = number(float(metric) if isinstance(metric, bool) else metric)
+    return share if share is not None and 0 <= share <= 1 else None
 
 
 def _arguments(arguments: object) -> list[tuple[str, str]]:
     """Return (context, continuation) of each option: ``{"gen_args_0": {"arg_0":, "arg_1":}}``, or lists in earlier versions."""
-    rows = _in_number_order(arguments)
-    pairs = []
-    for row in rows:
-        parts = _in_number_order(row)
-        if len(parts) >= 2:
-            pairs.append((str(parts[0]), str(parts[1])))
-    return pairs
+    rows = map(_in_number_order, _in_number_order(arguments))
+    return [(str(parts[0]), str(parts[1])) for parts in rows if len(parts) >= 2]
 
 
 def _in_number_order(values: object) -> list[object]:
     """Return values in the order of the numbers in their keys: other programs sort ``gen_args_10`` before ``gen_args_2``."""
     if isinstance(values, dict):
         return [values[key] for key in sorted(values, key=lambda key: int((re.findall(r"\d{1,9}$", key) or ["0"])[0]))]
-    return values if isinstance(values, list) else []
+    return as_list(values)
 
 
 def _options(pairs: list[tuple[str, str]], doc: Mapping[str, Any], count: int) -> list[str]:
@@ -358,7 +336,7 @@ def _choices(doc: Mapping[str, Any]) -> list[str]:
     choices = doc.get("choices") or doc.get("options") or doc.get("endings")
     if isinstance(choices, dict):
         choices = choices.get("text")
-    return [str(choice).strip() for choice in choices] if isinstance(choices, list) else []
+    return [str(choice).strip() for choice in as_list(choices)]
 
 
 def _right_option(target: object, options: Sequence[str], best: int, correct: float | None) -> int | None:

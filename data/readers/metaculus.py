@@ -19,7 +19,6 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit
-from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import EvaluationLog, number
 
@@ -174,9 +173,7 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
             questions[row["Question ID"]] = Question(
                 row["Question ID"], text, answer, names if kind == CHOICE else [], opening, close, line
             )
-    for reason, count in left_out.items():
-        if count:
-            staging.report.warnings.append(f"{file.name}: {counted(count, 'question')} left out: {reason}")
+    staging.report.warn_left_out(file.name, "question", left_out)
     if not questions and not log.problems:
         raise refuse(file.name, "no question of this export was resolved to yes, no or an option")
     return questions, set(first)
@@ -208,9 +205,7 @@ def _forecasts(
     if len({forecaster for forecaster, _ in forecasts}) > MAX_FORECASTERS:
         reason = f"there are more than {MAX_FORECASTERS:,} forecasters; export fewer questions, or only aggregates"
         raise refuse(file.name, reason)
-    for reason, count in left_out.items():
-        if count:
-            staging.report.warnings.append(f"{file.name}: {counted(count, 'forecast')} left out: {reason}")
+    staging.report.warn_left_out(file.name, "forecast", left_out)
     for own in forecasts.values():
         own.sort(key=lambda forecast: (forecast.start, forecast.line))
     return forecasts
@@ -219,20 +214,15 @@ def _forecasts(
 def _add_last(
     log: EvaluationLog, file: TableFile, questions: dict[str, Question], forecasts: Forecasts, staging: Staging
 ) -> None:
-    earlier = sum(len(own) - 1 for own in forecasts.values())
-    if earlier:
-        staging.report.warnings.append(
-            f"{file.name}: {counted(earlier, 'forecast')} left out: changed by the forecaster before the close"
-        )
-    withdrawn = 0
+    earlier, withdrawn = sum(len(own) - 1 for own in forecasts.values()), 0
     for (forecaster, question_id), own in forecasts.items():
         question = questions[question_id]
         if own[-1].end and question.close and own[-1].end < question.close:
             withdrawn += 1
         else:
             _add_forecast(log, file, forecaster, question, own[-1])
-    if withdrawn:
-        staging.report.warnings.append(f"{file.name}: {counted(withdrawn, 'forecast')} left out: withdrawn before the close")
+    reasons = {"changed by the forecaster before the close": earlier, "withdrawn before the close": withdrawn}
+    staging.report.warn_left_out(file.name, "forecast", reasons)
 
 
 def _add_series(
@@ -254,8 +244,7 @@ def _add_series(
             in_force = next((forecast for forecast in reversed(own) if forecast.start < moment), None)
             if in_force and (in_force.end is None or in_force.end >= moment):
                 _add_forecast(log, file, forecaster, question, in_force, clue)
-    if timeless:
-        staging.report.warnings.append(f"{file.name}: {counted(timeless, 'forecast')} left out: the question has no closing time")
+    staging.report.warn_left_out(file.name, "forecast", {"the question has no closing time": timeless})
 
 
 def _forecaster(row: Mapping[str, str]) -> str:

@@ -2,32 +2,37 @@
 
 - A packet is a JSON list of ``{qid, question, answer, answerline, tokens: [{content, position, type}]}``. Images and pauses are
   tokens as well, and positions count them.
-- Run files are described in ``data.readers.shared.qanta_runs``.
+- A run file is JSON Lines of ``{qid, run_outputs: [{guess, confidence, buzz, correct, token_position}]}``. ``token_position`` is
+  the number of tokens revealed. A run consists of the files with one name, ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``, in the
+  folders of packets.
 - Plays are a CSV of ``packet, nano, reveal_fraction, correct, censored``.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream
-from data.importing.file_folder_or_zip import Incoming
+from data.duckdb_and_polars import execute_with
+from data.importing.file_folder_or_zip import Incoming, beginning, files_below
 from data.importing.report import Problem, refuse
-from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
+from data.importing.table_files import WRONG_LINE
 from data.plurals import counted
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import clean
-from data.readers.shared.merge_stored_questions import add_to_stored, read_stored
-from data.readers.shared.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
+from data.readers.shared.evaluation_log import as_dict, as_list, clean, whole
 from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions, add_table
+from data.store.gradings import grading_name
 
 FORMAT = Format(
     key="qanta",
@@ -52,10 +57,12 @@ PLAYS = (
     Column("correct", "truth", required=True), Column("censored", "truth"),
 )  # fmt: skip
 ENDINGS = (".json", ".jsonl", ".csv", ".jsonl.gz", ".jsonl.zst")
-SAMPLE, START = 300, 65_536  # files of a folder that are checked to recognise it, and bytes of each
+SAMPLE = 300  # files of a folder that are checked to recognise it
 OTHER_SIDE = "the other side"
 PLACEHOLDER = "plays that were broken off at an unknown word (censored, with the fraction 1.0)"
 UNKNOWN_QUESTION = "not a question of this dataset"
+OWN = "Tossup/run.jsonl"  # ending of a run file with the challenge's own grades; other graders have folders with longer names
+RUN_NAME = re.compile(r"tossup__(?:.+__)?(?P<owner>[^_](?:.*?[^_])?)__(?P<system>.+?)(?:\.buzz)?\.jsonl(?:\.gz|\.zst)?$")
 EDITED = 0.02  # tokens: a play that ended further than this from the end of every token was of another version of the text
 
 
@@ -63,29 +70,23 @@ def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         if (incoming.folder / "dataset.json").exists():
             return False
-        return any(_kind(path.name, _start(path)) for path in _paths(incoming.folder)[:SAMPLE])
+        return any(_kind(path.name, beginning(path)) for path in files_below(incoming.folder, *ENDINGS)[:SAMPLE])
     return _kind(incoming.name, incoming.start) is not None
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    root = incoming.folder
-    files = [incoming]
-    if root is not None:
-        files = [Incoming(path, staging, f"{incoming.name}/{path.relative_to(root)}") for path in _paths(root)]
-    kinds = [(file, _kind(file.name, file.start)) for file in files]
-    if not any(kind for _, kind in kinds):
-        if incoming.unreadable:
-            raise incoming.unreadable
-        raise refuse(
-            incoming.name, "neither a packet (qid, tokens) nor a run (qid, run_outputs) nor plays (nano, reveal_fraction)"
-        )
+    kinds: dict[str | None, list[Incoming]] = defaultdict(list)
+    for file in incoming.files(*ENDINGS):
+        kinds[_kind(file.name, file.start)].append(file)
+    if not {*kinds} - {None}:
+        reason = "neither a packet (qid, tokens) nor a run (qid, run_outputs) nor plays (nano, reveal_fraction)"
+        raise incoming.unreadable or refuse(incoming.name, reason)
     dataset = options.dataset or DATASET
-    packets = [file for file, kind in kinds if kind == "packet"]
-    if packets:
+    if packets := kinds["packet"]:
         title = options.title or "QANTA challenge"
         staging.add_dataset(incoming.name, dataset, kind="incremental", title=title, source="QANTA challenge, as released")
         if not options.replace:
-            add_to_stored(staging, dataset, _question_ids(packets))
+            _add_to_stored(staging, dataset, _question_ids(packets))
         for file in packets:
             with staging.report.collecting():
                 _read_packet(file, dataset, staging)
@@ -93,28 +94,14 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     elif not staging.dataset(dataset):
         reason = f"there is no dataset {dataset!r} with the questions; import the packets first, or with this"
         raise refuse(incoming.name, reason, hint="dataset")
-    runs = [file for file, kind in kinds if kind == "run"]
-    if runs:
+    if runs := kinds["run"]:
         _read_runs(runs, dataset, staging, options)
-    for file, kind in kinds:
-        if kind == "plays":
-            with staging.report.collecting():
-                _read_plays(file, dataset, staging)
-    bonuses = sum(kind == "bonus" for _, kind in kinds)
-    if bonuses:
-        staging.report.warnings.append(
-            f"{incoming.name}: {counted(bonuses, 'file of bonuses was', 'files of bonuses were')} ignored"
-        )
-
-
-def _paths(folder: Path) -> list[Path]:
-    paths = (path for path in folder.rglob("*") if path.name.lower().endswith(ENDINGS) and "__MACOSX" not in path.parts)
-    return sorted(path for path in paths if path.is_file() and not path.name.startswith("."))
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(START)
+    for file in kinds["plays"]:
+        with staging.report.collecting():
+            _read_plays(file, dataset, staging)
+    if bonuses := len(kinds["bonus"]):
+        ignored = counted(bonuses, "file of bonuses was", "files of bonuses were")
+        staging.report.warnings.append(f"{incoming.name}: {ignored} ignored")
 
 
 def _kind(name: str, start: bytes) -> str | None:
@@ -135,7 +122,7 @@ def _kind(name: str, start: bytes) -> str | None:
 
 
 def _question_ids(packets: list[Incoming]) -> set[str]:
-    tossups = [tossup for file in packets for tossup in (file.document if isinstance(file.document, list) else ())]
+    tossups = [tossup for file in packets for tossup in as_list(file.document)]
     qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
     return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
 
@@ -153,16 +140,15 @@ def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
             reason = "a tossup needs a qid and a question"
             staging.report.problems.append(Problem(file.name, None, None, None, reason, row=place))
             continue
-        metadata = tossup.get("metadata") if isinstance(tossup.get("metadata"), dict) else {}
-        category = tossup.get("category") or metadata.get("category")
+        category = tossup.get("category") or as_dict(tossup.get("metadata")).get("category")
         answer = tossup.get("answerline") or tossup.get("answer")
         identity = question_id(clean(tossup["qid"]) or "")
         questions.append(
             PlayedQuestion(identity, None, str(answer) if answer else None, str(category) if category else None, None, place)
         )
         parts = sentences(" ".join(tokens))
-        ends = [sum(len(part.split(" ")) for part in parts[: index + 1]) for index in range(len(parts))]
-        clues += _clue_rows(identity, tokens, ends if ends and ends[-1] == len(tokens) else [len(tokens)], place)
+        ends = [*accumulate(len(part.split(" ")) for part in parts)]
+        clues += _clue_rows(identity, tokens, ends if ends[-1:] == [len(tokens)] else [len(tokens)], place)
     add_questions(staging, file.name, dataset, questions)
     add_table(staging, "clues", file.name, dataset, clues, CLUES)
 
@@ -193,13 +179,72 @@ def _clue_rows(question: str, tokens: list[str], ends: Iterable[int], place: str
 
 
 def _lengths(dataset: str, staging: Staging) -> dict[str, int]:
-    sql = """select question_id, max(word_end) from clues_read where dataset = $d group by 1 union all
-        select question_id, max(word_end) from store.clues where dataset = $d
-            and not exists (select 1 from clues_read where dataset = $d) group by 1"""
+    sql = "select question_id, max(word_end) from known_clues where dataset = $d group by 1"
     return dict(staging.connection.execute(sql, {"d": dataset}).fetchall())
 
 
+# -- stored questions that are read again, so that files add to them instead of replacing them ------------------------------
+
+
+def _add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:
+    """Read again the questions of a stored dataset that a file lacks, so that the questions of the file are added to them."""
+    run, d = staging.connection.execute, {"d": dataset}
+    stored = {question for (question,) in run("select question_id from store.questions where dataset = $d", d).fetchall()}
+    if stored and {*brought} - stored:
+        staging.recut.add(dataset)
+    files = [index for index, file in enumerate(staging.files) if file.name == _as_stored(dataset)]
+    again = d | {"q": [*brought], "files": files}  # questions that another packet of this import lacked, and this one has
+    names = "select question_id from questions_read where dataset = $d and list_contains($files::integer[], file)"
+    for table in ("clues_read", "questions_read"):
+        run(
+            f"delete from {table} where dataset = $d and list_contains($q::varchar[], question_id) and question_id in ({names})",
+            again,
+        )
+    known = run("select question_id from questions_read where dataset = $d", d).fetchall()
+    if stored:
+        _read_stored(staging, dataset, {*brought, *(question for (question,) in known)})
+
+
+def _as_stored(dataset: str) -> str:
+    return f"dataset {dataset}, as stored"
+
+
+def _read_stored(staging: Staging, dataset: str, others: Collection[str]) -> None:
+    """Read the stored questions and clues of a dataset again, except those whose ids are in ``others``."""
+    run = staging.connection.execute
+    left = {"d": dataset, "others": [*others]}
+    where = "where dataset = $d and not list_contains($others::varchar[], question_id)"
+    stored = run(f"select question_id, answer, category, subcategory from store.questions {where} order by position", left)
+    questions = [PlayedQuestion(row[0], None, row[1], row[2], row[3], f"question {row[0]}") for row in stored.fetchall()]
+    if not questions:
+        return
+    add_questions(staging, _as_stored(dataset), dataset, questions)
+    clues = run(f"select question_id, clue, text, word_end from store.clues {where} order by question_id, clue", left)
+    columns = ("question_id", "clue", "text", "word_end")
+    add_table(staging, "clues", dataset, dataset, [dict(zip(columns, row, strict=True)) for row in clues.fetchall()], CLUES)
+
+
 # -- runs ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """The outputs of one system.
+
+    Attributes:
+        model: owner and system.
+        outputs: question -> outputs, each with its place for reports.
+        files: question -> the file with its outputs.
+        gradings: from other files with the same outputs: name of the grading -> place of the output -> correctness that the file
+            states.
+        again: name of the grading -> the files that it is from.
+    """
+
+    model: str
+    outputs: dict[str, list[tuple[str, dict[str, Any]]]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    gradings: dict[str, dict[str, object]] = field(default_factory=dict)
+    again: dict[str, list[str]] = field(default_factory=dict)
 
 
 def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: ImportOptions) -> None:
@@ -215,31 +260,21 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
             read_run(file, runs.setdefault(name, Run(model)), staging)
     lengths = _lengths(dataset, staging)
     positions = _positions(runs.values(), dataset, lengths, staging)
+    shown = files[0].name if len(files) == 1 else ", ".join(sorted(names))[:MAX_SHOWN_LENGTH]
     for run in runs.values():
-        _add_run(
-            run,
-            files[0].name if len(files) == 1 else ", ".join(sorted(names))[:MAX_SHOWN_LENGTH],
-            positions,
-            dataset,
-            staging,
-            options,
-        )
+        _add_run(run, shown, positions, dataset, staging, options)
 
 
 def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], staging: Staging) -> dict[str, dict[int, int]]:
     """Cut questions where the runs were asked, or check that they are. Returns question -> position in its run files -> clue."""
-    run = staging.connection.execute
+    run, d = staging.connection.execute, {"d": dataset}
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
-    d = {"d": dataset}
-    known: dict[str, list[int]] = dict(
-        run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
-    )  # by runs of this import
+    by_runs_of_this_import = run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
+    known: dict[str, list[int]] = dict(by_runs_of_this_import)
     if answered := staging.answered(dataset):
-        stored = run(
-            """select question_id, list(word_end order by clue) from store.clues
-            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1""",
-            d | {"answered": answered},
-        )
+        sql = """select question_id, list(word_end order by clue) from store.clues
+            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1"""
+        stored = run(sql, d | {"answered": answered})
         known = dict(stored.fetchall()) | known
     shortened: list[str] = []
     result: dict[str, dict[int, int]] = {}
@@ -279,9 +314,8 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     if new:
         _cut(new, dataset, staging)
         staging.recut.add(dataset)
-        cuts = ArrowStream(pl.DataFrame([(dataset, q, ends) for q, ends in new.items()], schema=["d", "q", "ends"], orient="row"))
-        run("insert into asked_positions select * from cuts")
-        del cuts
+        cuts = pl.DataFrame([(dataset, q, ends) for q, ends in new.items()], schema=["d", "q", "ends"], orient="row")
+        execute_with(staging.connection, cuts, "insert into asked_positions from given")
     return result
 
 
@@ -307,10 +341,9 @@ def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
         names = ("title", "kind", "licence", "source", "note", "simulated")
         facts = run(f"select {', '.join(names)} from store.datasets where dataset = $d", d).fetchall()[0]
         staging.add_dataset(dataset, dataset, **dict(zip(names, facts, strict=True)))
-        read_stored(staging, dataset, ())
-    texts = run(
-        "select question_id, string_agg(text, ' ' order by clue) from clues_read where dataset = $d group by 1", d
-    ).fetchall()
+        _read_stored(staging, dataset, ())
+    sql = "select question_id, string_agg(text, ' ' order by clue) from clues_read where dataset = $d group by 1"
+    texts = run(sql, d).fetchall()
     rows = [
         row
         for question, text in texts
@@ -354,18 +387,111 @@ def _add_run(
     schema = {column: pl.String for column in ("question_id", *OUTPUT, *further, "place")} | {"clue": pl.Int64}
     file = staging.add_rows(name, pl.DataFrame(rows, schema=schema))
     staging.load(file, (*responses_columns(percent=options.percent), *grade_columns(further)))
-    staging.add(
-        "responses",
-        file,
-        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, clue, guess, confidence,
-            correct, buzz, ordinal from loaded""",
-        key._asdict(),
-    )
+    sql = """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, clue, guess, confidence,
+            correct, buzz, ordinal from loaded"""
+    staging.add("responses", file, sql, key._asdict())
     staging.add_grades(file, further)
 
 
 def _cell(value: object) -> str | None:
     return None if value is None else str(int(value)) if isinstance(value, bool) else clean(value)
+
+
+def name_by_folders(first: str, second: str) -> str:
+    """Name a grading after the folders that hold two files of one run: the one with the run's own grading, and the other one.
+
+    >>> name_by_folders("Packet 1/Tossup/run.jsonl", "Packet 1/Tossup_pedant/run.jsonl")
+    'pedant'
+    >>> name_by_folders("a/run.jsonl", "b/run.jsonl")
+    'b'
+    """
+    folders = zip(reversed(Path(first).parent.parts), reversed(Path(second).parent.parts), strict=False)
+    before, folder = next((pair for pair in folders if pair[0] != pair[1]), ("", Path(second).parent.name))
+    return grading_name(folder.removeprefix(before) or folder)
+
+
+def question_id(qid: str) -> str:
+    """Return the last part of a ``qid``, or all of it if that part is a number of fewer than five digits.
+
+    >>> question_id("advvqa-packet5-t-XYZ"), question_id("umd-qanta25-01-3")
+    ('XYZ', 'umd-qanta25-01-3')
+    """
+    last = qid.strip().rpartition("-")[2]
+    return qid.strip() if last.isdecimal() and len(last) < 5 else last
+
+
+def read_run(file: Incoming, run: Run, staging: Staging) -> None:
+    """Read one file of a run into ``run``. A file with the same outputs as another file of the run is a further grading."""
+    problems = staging.report.problems
+    outputs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    try:
+        lines = file.file.path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise file.file.not_utf8() from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        given = row.get("run_outputs") if isinstance(row, dict) else None
+        if not isinstance(row, dict) or not isinstance(row.get("qid"), str) or not isinstance(given, list):
+            reason = WRONG_LINE if not isinstance(row, dict) else "a line needs a qid and a list of run_outputs"
+            problems.append(Problem(file.name, number, None, line[:MAX_SHOWN_LENGTH], reason))
+            continue
+        question = question_id(clean(row["qid"]) or "")
+        if question in outputs:
+            reason = "this question is in the file already"
+            problems.append(Problem(file.name, number, "qid", question[:MAX_SHOWN_LENGTH], reason))
+            continue
+        for index, output in enumerate(given, start=1):
+            position = whole(output.get("token_position")) if isinstance(output, dict) else None
+            if position is None or position < 1:
+                value = (clean(output.get("token_position")) or "")[:MAX_SHOWN_LENGTH] if isinstance(output, dict) else None
+                reason = "must be a whole number from 1, the number of tokens revealed"
+                problems.append(Problem(file.name, number, "token_position", value, reason))
+            else:
+                outputs.setdefault(question, []).append((f"{file.name}, line {number}, output {index}", output))
+    repeated = outputs.keys() & run.outputs.keys()
+    same = all([_answers(outputs[q]) == _answers(run.outputs[q]) for q in repeated])
+    if repeated and same:
+        name = name_by_folders(run.files[min(repeated)], file.name)
+        run.again.setdefault(name, []).append(file.name)
+        for question in repeated:
+            pairs = zip(sorted(run.outputs[question], key=_answer), sorted(outputs[question], key=_answer), strict=True)
+            run.gradings.setdefault(name, {}).update((place, output.get("correct")) for (place, _), (_, output) in pairs)
+    elif repeated:
+        those = f"{len(repeated):,} of these questions, such as {min(repeated)!r}"
+        reason = f"another file of this run has different outputs for {those}"
+        problems.append(Problem(file.name, None, "qid", None, reason))
+    run.outputs |= {question: rows for question, rows in outputs.items() if question not in repeated}
+    run.files |= {question: file.name for question in outputs if question not in repeated}
+
+
+def _answers(rows: list[tuple[str, dict[str, Any]]]) -> list[tuple[int, str, str]]:
+    return sorted(map(_answer, rows))
+
+
+def _answer(row: tuple[str, dict[str, Any]]) -> tuple[int, str, str]:
+    output = row[1]
+    return whole(output.get("token_position")) or 0, str(output.get("guess")), str(output.get("confidence"))
+
+
+def scaled(positions: list[int], length: int) -> list[int]:
+    """Scale ascending positions, from 1, to the length of a text that has been shortened, and keep them all different.
+
+    Returns the old ones if they fit already, or are too many to remain different.
+    """
+    if not positions or positions[-1] <= length or len(positions) > length:
+        return positions
+    ends = [max(1, round(position * length / positions[-1])) for position in positions]
+    for index in range(1, len(ends)):
+        ends[index] = max(ends[index], ends[index - 1] + 1)
+    ends[-1] = length
+    for index in range(len(ends) - 2, -1, -1):
+        ends[index] = min(ends[index], ends[index + 1] - 1)
+    return ends
 
 
 # -- plays -----------------------------------------------------------------------------------------------------------------
@@ -378,7 +504,7 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         """select ordinal, nano, reveal_fraction, correct, coalesce(censored, 0) from loaded
         where nano is not null order by ordinal"""
     ).fetchall()
-    counts: Counter[str] = Counter()
+    unknown = 0
     left_out: LeftOut = Counter()
     edited: dict[str, None] = {}
     rows: list[tuple[Any, ...]] = []
@@ -388,7 +514,7 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         numbers[question] += 1
         team = f"Play {question}-{numbers[question]}"
         if question not in lengths or fraction is None or correct is None:
-            counts["unknown"] += question not in lengths
+            unknown += question not in lengths
             continue
         exact = fraction * lengths[question]
         if abs(exact - round(exact)) > EDITED:
@@ -398,10 +524,9 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
             continue
         word = min(round(exact), lengths[question] - 1)  # the fraction times the number of tokens is a position, from 0
         rows.append((ordinal, question, team, word, correct, bool(censored)))
-    if counts["unknown"]:
-        staging.report.warnings.append(
-            f"{file.name}: {counted(counts['unknown'], 'play')} of questions that the dataset does not have, left out"
-        )
+    if unknown:
+        plays_of_others = f"{counted(unknown, 'play')} of questions that the dataset does not have"
+        staging.report.warnings.append(f"{file.name}: {plays_of_others}, left out")
     if edited:
         examples = ", ".join([*edited][:5])
         staging.report.warnings.append(
@@ -410,27 +535,17 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         )
     add_left_out(staging, file.name, dataset, left_out)
     if not rows:
-        if plays and counts["unknown"] == len(plays):
+        if plays and unknown == len(plays):
             reason = f"no play is of a question of dataset {dataset!r}"
             staging.report.problems.append(Problem(file.name, None, "nano", None, reason))
         return
     names = ["ordinal", "question_id", "team", "word", "correct", "censored"]
     kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Float64, pl.Boolean]
-    played = ArrowStream(pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row"))
-    staging.connection.execute("create or replace table played as select * from played")
-    del played
+    played = pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
+    execute_with(staging.connection, played, "create or replace table played as from given")
     identity = "select $dataset as dataset, question_id, team as match_id, team, ordinal"
-    staging.add(
-        "exposures",
-        file.file,
-        f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
-            case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played""",
-        {"dataset": dataset},
-    )
-    staging.add(
-        "buzzes",
-        file.file,
-        f"{identity}, word, correct from played where not censored",
-        {"dataset": dataset},
-    )
+    sql = f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
+            case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played"""
+    staging.add("exposures", file.file, sql, {"dataset": dataset})
+    staging.add("buzzes", file.file, f"{identity}, word, correct from played where not censored", {"dataset": dataset})
     staging.connection.execute("drop table played")

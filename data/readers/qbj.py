@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming
+from data.importing.file_folder_or_zip import Incoming, beginning, files_below
 from data.importing.report import Problem, refuse
-from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
-from data.readers.shared.evaluation_log import clean
+from data.readers.shared.evaluation_log import as_dict, as_dicts, as_list, clean, dataset_id, whole
 from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
@@ -29,7 +28,6 @@ from data.readers.shared.quizbowl_games import (
     PlayedQuestion,
     add_people,
     add_questions,
-    dataset_id,
     exposure_rows,
     one_buzz_per_team,
     stable_pseudonym,
@@ -46,14 +44,15 @@ FORMAT = Format(
     "ids.",
 )
 REPLACED = "tossups that were thrown out; their replacements count as heard"
+ENDINGS = (".qbj", ".json")
 SAMPLE = 200  # files of a folder that are searched for matches
-START = 65_536  # bytes of each
 
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
-        paths = _paths(incoming.folder)
-        return not (incoming.folder / "dataset.json").exists() and any(_has_match(path) for path in paths[:SAMPLE])
+        starts = map(beginning, files_below(incoming.folder, *ENDINGS)[:SAMPLE])
+        keys = (b'"match_teams"', b'"match_questions"', b'"tossups"')
+        return not (incoming.folder / "dataset.json").exists() and any(key in start for start in starts for key in keys)
     if not any(key in incoming.start for key in (b'"match_', b'"objects"', b'"tossups"')):
         return False
     document = incoming.document
@@ -61,14 +60,9 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    if incoming.folder is None:
-        files = [incoming]
-    else:
-        root = incoming.folder
-        files = [Incoming(path, staging, f"{incoming.name}/{path.relative_to(root)}") for path in _paths(root)]
     packets: dict[str, tuple[Incoming, dict[str, Any]]] = {}
-    matches: list[tuple[Incoming, int, dict[str, Any], dict[str, Any]]] = []
-    for file in files:
+    matches: list[tuple[Incoming, int, Mapping[str, Any], dict[str, Any]]] = []
+    for file in incoming.files(*ENDINGS):
         with staging.report.collecting():
             document = file.document
             if document is None and (file.unreadable or file.name.lower().endswith(".qbj")):
@@ -76,7 +70,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             if isinstance(document, dict) and _is_packet(document):
                 packets[Path(file.name).stem] = (file, document)
             elif isinstance(document, dict) and _matches(document):
-                objects = {str(o["id"]): o for o in document.get("objects", []) if isinstance(o, dict) and "id" in o}
+                objects = {str(o["id"]): o for o in as_dicts(document.get("objects")) if "id" in o}
                 matches += [(file, number, match, objects) for number, match in enumerate(_matches(document), start=1)]
             elif file is incoming:
                 raise refuse(incoming.name, "neither a game (match_teams, match_questions) nor a packet (tossups)")
@@ -98,48 +92,24 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         _Games(incoming.name, dataset, staging, options.names).read(matches)
 
 
-def _paths(folder: Path) -> list[Path]:
-    ours = (path for path in folder.rglob("*") if path.suffix.lower() in (".qbj", ".json") and "__MACOSX" not in path.parts)
-    return sorted(path for path in ours if path.is_file() and not path.name.startswith("."))
-
-
-def _has_match(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(START)
-    return any(key in start for key in (b'"match_teams"', b'"match_questions"', b'"tossups"'))
-
-
-def _matches(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _matches(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the matches of a document: the document itself, or those among its objects."""
     objects = document.get("objects")
-    candidates = objects if isinstance(objects, list) else [document]
-    nested: list[Any] = []
-    for candidate in candidates:
-        if isinstance(candidate, dict):
-            nested += [candidate, *_nested(candidate)]
-    return [match for match in nested if isinstance(match, dict) and isinstance(match.get("match_questions"), list)]
-
-
-def _nested(tournament: Mapping[str, Any]) -> Iterator[Any]:
-    for phase in [tournament, *_list(tournament, "phases")]:
-        for round_ in [phase, *_list(phase, "rounds")] if isinstance(phase, dict) else ():
-            if round_ is not tournament:
-                yield from _list(round_, "matches")
-
-
-def _list(value: object, key: str) -> list[Any]:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, list) else []
+    nested: list[Mapping[str, Any]] = []
+    for candidate in as_dicts(objects) if isinstance(objects, list) else [document]:
+        phases = [candidate, *as_dicts(candidate.get("phases"))]
+        parts = [part for phase in phases for part in (phase, *as_dicts(phase.get("rounds")))][1:]  # without the tournament
+        nested += [candidate, *(match for part in parts for match in as_dicts(part.get("matches")))]
+    return [match for match in nested if isinstance(match.get("match_questions"), list)]
 
 
 def _is_packet(document: Mapping[str, Any]) -> bool:
-    tossups = _list(document, "tossups")
-    return bool(tossups) and isinstance(tossups[0], dict) and tossups[0].keys() >= {"question", "answer"}
+    return as_dict(next(iter(as_list(document.get("tossups"))), None)).keys() >= {"question", "answer"}
 
 
 def _read_packet(file: str, name: str, document: Mapping[str, Any], dataset: str, staging: Staging) -> None:
     questions = []
-    for position, tossup in enumerate(_list(document, "tossups"), start=1):
+    for position, tossup in enumerate(as_list(document.get("tossups")), start=1):
         place = f"tossup {position}"
         if not isinstance(tossup, dict) or not isinstance(tossup.get("question"), str):
             staging.report.problems.append(Problem(file, None, "question", None, "a tossup needs a question", row=place))
@@ -186,7 +156,7 @@ class _Games:
         self.buzzes: list[Buzz] = []
         self.left_out: LeftOut = Counter()
 
-    def read(self, matches: list[tuple[Incoming, int, dict[str, Any], dict[str, Any]]]) -> None:
+    def read(self, matches: list[tuple[Incoming, int, Mapping[str, Any], dict[str, Any]]]) -> None:
         for file, number, match, objects in matches:
             with self.staging.report.collecting():
                 self._read_match(file.name, f"match {number}, " if len(matches) > 1 and objects else "", match, objects)
@@ -199,7 +169,7 @@ class _Games:
             target = objects.get(str(value["$ref"])) if isinstance(value, dict) and "$ref" in value else value
             return target if isinstance(target, dict) else {}
 
-        sides = [resolved(resolved(side).get("team")).get("name") for side in _list(match, "match_teams")]
+        sides = [resolved(resolved(side).get("team")).get("name") for side in as_list(match.get("match_teams"))]
         teams = [(clean(side) or "").strip() for side in sides if side]
         if len(teams) != 2 or len(set(teams)) != 2:
             raise refuse(file, f"{prefix}a game needs two teams with different names in match_teams")
@@ -210,7 +180,7 @@ class _Games:
         title = f"{packet} {match.get('_round') or ''} {known_as}"
         match_id = known_as if self.names else f"Match {stable_pseudonym(title).partition(' ')[2]}"
         match_id = f"{packet}: {match_id}"
-        for position, question in enumerate(map(resolved, _list(match, "match_questions")), start=1):
+        for position, question in enumerate(map(resolved, as_list(match.get("match_questions"))), start=1):
             place = f"{prefix}question {whole(question.get('question_number')) or position}"
             replacement = resolved(question.get("replacement_tossup_question"))
             if replacement:
@@ -225,7 +195,7 @@ class _Games:
                 )
                 continue
             self.hearings.append(Hearing(question_id, match_id, tuple(label[team] for team in teams), place))
-            for buzz in map(resolved, _list(question, "buzzes")):
+            for buzz in map(resolved, as_list(question.get("buzzes"))):
                 team = (clean(resolved(buzz.get("team")).get("name")) or "").strip()
                 word = whole(resolved(buzz.get("buzz_position")).get("word_index"))
                 value = whole(resolved(buzz.get("result")).get("value"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from data.duckdb_and_polars import literal, quoted
+from data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.states_of_rows import is_failed, lacks_confidence
 from data.importing.table_contract import (
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
@@ -105,7 +105,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     too_long |= _too_long(staging, "loaded", attributes)
     attributes = [name for name in attributes if name not in too_long]
     staging.response_attributes |= {(options.dataset or "", name): file.name for name in attributes}
-    _report_attributes(file, staging, attributes, too_long)
+    report_attributes(file.name, staging, attributes, too_long)
     stated = {"confidence", "token_logprobs", "options", "failed", "state"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
@@ -126,7 +126,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         by_tokens, verbalized = staging.connection.execute(
             f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
                 coalesce(bool_or(confidence is not null or options is not null), false)
-            from loaded l where elicitation is null and not {is_failed("l")} and not {lacks_confidence("l")}"""
+            from loaded s where elicitation is null and not {IS_FAILED} and not {LACKS_CONFIDENCE}"""
         ).fetchall()[0]
         if by_tokens and not verbalized:
             elicitation = "'token'"
@@ -155,14 +155,14 @@ def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, in
     return {name: length for name, length in zip(names, longest, strict=True) if length > MAX_ATTRIBUTE_VALUE_LENGTH}
 
 
-def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], too_long: Mapping[str, int]) -> None:
+def report_attributes(file: str, staging: Staging, kept: Sequence[str], too_long: Mapping[str, int]) -> None:
+    """Report the columns that are kept as attributes of responses, and those that are not, with their greatest lengths."""
     if kept:
-        staging.report.lines.append(f"{file.name}: kept as attributes of responses: {', '.join(kept)}")
+        staging.report.lines.append(f"{file}: kept as attributes of responses: {', '.join(kept)}")
     if too_long:
-        staging.report.warnings.append(
-            f"{file.name}: columns that were not kept, because an attribute has at most {MAX_ATTRIBUTE_VALUE_LENGTH} characters: "
-            + ", ".join(f"{name} (has {length:,})" for name, length in sorted(too_long.items()))
-        )
+        those = ", ".join(f"{name} (has {length:,})" for name, length in sorted(too_long.items()))
+        reason = f"columns that were not kept, because an attribute has at most {MAX_ATTRIBUTE_VALUE_LENGTH} characters"
+        staging.report.warnings.append(f"{file}: {reason}: {those}")
 
 
 def attribute_map(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, common_start, known_questions, number
+from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, as_dict, common_start, known_questions, number
 
 FORMAT = Format(
     key="uqlm",
@@ -30,28 +30,23 @@ START = 8  # characters at the start of a question that are searched for first
 
 
 def recognises(incoming: Incoming) -> bool:
-    if incoming.folder is not None:
-        return False
-    data = _data(incoming.document)
-    return data is not None and isinstance(data.get("responses"), list)
+    return incoming.folder is None and isinstance(_data(incoming.document).get("responses"), list)
 
 
-def _data(document: object) -> Mapping[str, Any] | None:
-    data = document.get("data") if isinstance(document, dict) else None
-    return data if isinstance(data, dict) else None
+def _data(document: object) -> Mapping[str, Any]:
+    return as_dict(as_dict(document).get("data"))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; results of UQLM are JSON files: name them one by one")
-    name, data = incoming.name, _data(incoming.require_document()) or {}
+    name, data = incoming.name, _data(incoming.require_document())
     prompts, responses = data.get("prompts"), data.get("responses")
     if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
         raise refuse(name, "a result needs a list of `prompts`, and a list of `responses` to them")
     if not options.dataset:
-        raise refuse(
-            name, "which dataset has these questions? The result says neither this nor which answers are right", hint="dataset"
-        )
+        reason = "which dataset has these questions? The result says neither this nor which answers are right"
+        raise refuse(name, reason, hint="dataset")
     log = EvaluationLog(name, options.dataset, title="", source="", model=options.model)
     log.check_answerable(staging)
     scorers = _scorers(name, data, len(prompts), staging)

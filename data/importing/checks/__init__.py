@@ -5,7 +5,7 @@ from __future__ import annotations
 from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
-from data.importing.checks.run_ids_from_content import name_runs
+from data.importing.checks.run_ids import name_runs
 from data.importing.checks.stated_or_graded import apply_decisions, grade_responses
 from data.importing.staging import ImportOptions, Staging
 

@@ -20,28 +20,26 @@ def check_people(staging: Staging) -> None:
     if not staging.has("exposures", "buzzes"):
         return
     for table in ("exposures", "buzzes"):
-        staging.report_rows(f"{table}_read", "question_id", "s.question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
+        staging.report_rows(f"{table}_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
     room = ("dataset", "question_id", "match_id", "team")
     staging.report_repeats("exposures", "team", room, "this team heard this question in this match already")
     staging.report_repeats("buzzes", "team", room, "a second buzz of this team on this question in this match")
-    staging.report_rows("buzzes_read", "correct", "s.correct", "'must be true or false'", "where correct > 0 and correct < 1")
+    staging.report_rows("buzzes_read", "correct", "'must be true or false'", "where correct > 0 and correct < 1")
     length = """join (select dataset, question_id, max(word_end) as words from clues group by all) c
         on c.dataset = s.dataset and c.question_id = s.question_id where s.{} > c.words"""
     for table, column, reason in (
         ("buzzes", "word", "'the question has ' || c.words || ' words, numbered from 0; its end is ' || c.words"),
         ("exposures", "heard_words", "'the question has only ' || c.words || ' words'"),
     ):
-        staging.report_rows(f"{table}_read", column, f"s.{column}", reason, length.format(column))
-    staging.report_rows(
-        "buzzes_read", "word", "s.word", "'this team heard only ' || e.heard_words || ' words of the question'",
-        "join exposures_read e using (dataset, question_id, match_id, team) where s.word > e.heard_words",
-    )  # fmt: skip
+        staging.report_rows(f"{table}_read", column, reason, length.format(column))
+    beyond = "join exposures_read e using (dataset, question_id, match_id, team) where s.word > e.heard_words"
+    staging.report_rows("buzzes_read", "word", "'this team heard only ' || e.heard_words || ' words of the question'", beyond)
     heard = " union all ".join(
         f"select dataset, question_id, match_id, team from {table}" for table in ("exposures_read", "kept_exposures")
     )
     # Otherwise teams written in another case would all count as having heard their questions twice.
     staging.report_rows(
-        "buzzes_read", "team", "s.team",
+        "buzzes_read", "team",
         "'no exposure of this team in this match; is ''' || e.team || ''' in ''' || e.match || ''' meant?'",
         f"""join (select dataset, question_id, lower(match_id) as folded_match, any_value(match_id) as match,
                 lower(team) as folded, any_value(team) as team
@@ -83,11 +81,9 @@ def check_people(staging: Staging) -> None:
 
 def _add_left_out_plays(staging: Staging) -> None:
     keys = "question_id, match_id, reason"
-    staging.report_rows("left_out_plays_read", "question_id", "s.question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
-    staging.report_repeats(
-        "left_out_plays", "reason", ("dataset", *keys.split(", ")), "plays of this question and match with this reason are in "
-        "the file already",
-    )  # fmt: skip
+    staging.report_rows("left_out_plays_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
+    again = "plays of this question and match with this reason are in the file already"
+    staging.report_repeats("left_out_plays", "reason", ("dataset", *keys.split(", ")), again)
     _check_stored(staging, "left_out_plays", "plays", keys, "o.plays = s.plays")
     staging.connection.execute(f"""
         insert into new_left_out_plays by name select dataset, {keys}, plays from left_out_plays_read
@@ -95,12 +91,11 @@ def _add_left_out_plays(staging: Staging) -> None:
 
 
 def _check_votes(staging: Staging) -> None:
-    staging.report_rows("votes_read", "question_id", "s.question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
-    staging.report_repeats(
-        "votes", "class", ("dataset", "question_id", "class"), "votes for this class of the question are in the file already"
-    )
+    staging.report_rows("votes_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
+    again = "votes for this class of the question are in the file already"
+    staging.report_repeats("votes", "class", ("dataset", "question_id", "class"), again)
     staging.report_rows(
-        "votes_read", "class", "s.class", "'not one of the classes of this dataset: ' || array_to_string(d.classes, ', ')",
+        "votes_read", "class", "'not one of the classes of this dataset: ' || array_to_string(d.classes, ', ')",
         "join datasets d on d.dataset = s.dataset where d.classes is not null and not list_contains(d.classes, s.class)",
     )  # fmt: skip
     _check_stored(staging, "votes", "class", "question_id, class", "o.votes = s.votes")
@@ -108,10 +103,9 @@ def _check_votes(staging: Staging) -> None:
 
 def _check_stored(staging: Staging, table: str, column: str, keys: str, same: str) -> None:
     """Report rows that differ from the stored row with the same keys. ``same`` is the SQL condition that they agree."""
-    staging.report_rows(
-        f"{table}_read", column, f"s.{column}", f"'the store holds different values for the same {keys.replace('_id', '')}'",
-        f"join kept_{table} o using (dataset, {keys}) where not ({same})", "replace_people",
-    )  # fmt: skip
+    reason = f"'the store holds different values for the same {keys.replace('_id', '')}'"
+    others = f"join kept_{table} o using (dataset, {keys}) where not ({same})"
+    staging.report_rows(f"{table}_read", column, reason, others, "replace_people")
 
 
 def add_votes(staging: Staging) -> None:

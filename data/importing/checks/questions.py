@@ -8,7 +8,7 @@ from functools import partial
 
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream, execute, frame, literal
+from data.duckdb_and_polars import execute, execute_with, frame, literal
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
@@ -24,19 +24,14 @@ def check_questions(staging: Staging) -> None:
         "clues", "clue", ("dataset", "question_id", "clue"), "this clue of the question is in the file already"
     )
     no_address = "where question_id in ('.', '..')"
-    staging.report_rows("questions_read", "question_id", "s.question_id", "'this id cannot be part of an address'", no_address)
-    staging.report_rows(
-        "clues_read",
-        "question_id",
-        "s.question_id",
-        "'no such question in this bundle'",
-        f"anti join questions_read {OF_QUESTION}",
-    )
+    staging.report_rows("questions_read", "question_id", "'this id cannot be part of an address'", no_address)
+    others = f"anti join questions_read {OF_QUESTION}"
+    staging.report_rows("clues_read", "question_id", "'no such question in this bundle'", others)
     staging.report_rows(
         """(select *, row_number() over (partition by dataset, question_id order by clue) as gap from (
             select *, dense_rank() over (partition by dataset, question_id order by clue) - 1 as nth from clues_read
         ) where clue <> nth)""",
-        "clue", "s.clue", "'clues must be numbered from 0 without gaps; this question has no clue ' || nth",
+        "clue", "'clues must be numbered from 0 without gaps; this question has no clue ' || nth",
         "where gap = 1",
     )  # fmt: skip
     _cut_texts(staging)
@@ -62,10 +57,9 @@ def check_questions(staging: Staging) -> None:
             """(select c.*, s.file, s.ordinal, s.word_end as stated, lag(c.word_end) over w as before
             from new_clues c join clues_read s using (dataset, question_id, clue)
             window w as (partition by c.dataset, c.question_id order by c.clue))""",
-            "word_end", "s.stated",
-            """case when stated is null then 'this clue adds no words to the one before it'
+            "word_end", """case when stated is null then 'this clue adds no words to the one before it'
                 else 'a clue must end after the one before it, which ends at word ' || before end""",
-            "where before >= word_end",
+            "where before >= word_end", value="s.stated",
         )  # fmt: skip
     run("""
         insert into new_questions by name
@@ -85,8 +79,7 @@ def check_questions(staging: Staging) -> None:
 
 def _cut_texts(staging: Staging) -> None:
     """Give clues that state only where they end their text: the question's words between the clue before and that end."""
-    run = staging.connection.execute
-    rows = run("""
+    rows = staging.connection.execute("""
         select dataset, question_id, any_value(q.text), list(c.word_end order by clue)
         from clues_read c join questions_read q using (dataset, question_id)
         where q.text is not null and c.word_end is not null group by all having bool_or(c.text is null)""").fetchall()
@@ -97,26 +90,21 @@ def _cut_texts(staging: Staging) -> None:
     ]
     if parts:
         schema = {"dataset": pl.String, "question_id": pl.String, "word_end": pl.Int64, "part": pl.String}
-        cuts = ArrowStream(pl.DataFrame(parts, schema=schema, orient="row"))
-        run("""
-            update clues_read s set text = nullif(f.part, '')
-            from (select distinct on (dataset, question_id, word_end) * from cuts) f
-            where s.text is null and s.dataset = f.dataset and s.question_id = f.question_id and s.word_end = f.word_end""")
-        del cuts
+        execute_with(
+            staging.connection,
+            pl.DataFrame(parts, schema=schema, orient="row"),
+            """update clues_read s set text = nullif(f.part, '')
+            from (select distinct on (dataset, question_id, word_end) * from given) f
+            where s.text is null and s.dataset = f.dataset and s.question_id = f.question_id and s.word_end = f.word_end""",
+        )
 
 
 def _count_words(staging: Staging) -> None:
     run = staging.connection.execute
-    run("create table counted_texts (text varchar, words integer)")
-    texts = run(
-        f"select distinct text from clues_read where word_end is null and regexp_matches(text, {literal(IRREGULAR)})"
-    ).fetchall()
-    if texts:
-        counts = ArrowStream(
-            pl.DataFrame([(text, count_words(text)) for (text,) in texts], schema=["text", "words"], orient="row")
-        )
-        run("insert into counted_texts select * from counts")
-        del counts
+    irregular = f"select distinct text from clues_read where word_end is null and regexp_matches(text, {literal(IRREGULAR)})"
+    counts = [(text, count_words(text)) for (text,) in run(irregular).fetchall()]
+    rows = pl.DataFrame(counts, schema={"text": pl.String, "words": pl.Int32}, orient="row")
+    execute_with(staging.connection, rows, "create table counted_texts as from given")
 
 
 def _split_sentences(staging: Staging) -> None:
@@ -130,17 +118,9 @@ def _split_sentences(staging: Staging) -> None:
         for dataset, question, text, kind, file, ordinal in without_clues
         for clue, sentence in enumerate((sentences(text) if kind == "incremental" and text else []) or [text])
     ]
-    if rows:
-        columns = ["dataset", "question_id", "clue", "text", "file", "ordinal"]
-        split = ArrowStream(
-            pl.DataFrame(
-                rows,
-                schema={name: pl.Int64 if name in ("clue", "file", "ordinal") else pl.String for name in columns},
-                orient="row",
-            )
-        )
-        staging.connection.execute("insert into clues_read by name select * from split")
-        del split
+    columns = ("dataset", "question_id", "clue", "text", "file", "ordinal")
+    schema = {name: pl.Int64 if name in ("clue", "file", "ordinal") else pl.String for name in columns}
+    execute_with(staging.connection, pl.DataFrame(rows, schema=schema, orient="row"), "insert into clues_read by name from given")
 
 
 def _check_lifeeval(staging: Staging) -> None:
@@ -149,9 +129,7 @@ def _check_lifeeval(staging: Staging) -> None:
         return
     lifeeval = "join datasets_read d on d.dataset = s.dataset and d.kind = 'lifeeval'"
     for column in ("sex", "minimum_age", "radius"):
-        staging.report_rows(
-            "questions_read", column, "null", "'a LifeEval question needs this'", f"{lifeeval} where s.{column} is null"
-        )
+        staging.report_rows("questions_read", column, "'a LifeEval question needs this'", f"{lifeeval} where s.{column} is null")
     if staging.has_problems("questions"):
         return
     rows = staging.connection.execute("""
@@ -159,13 +137,14 @@ def _check_lifeeval(staging: Staging) -> None:
         where kind = 'lifeeval' and radius is not null and minimum_age is not null and sex is not null""").fetchall()
     if rows:
         table = [(radius, age, sex, 1 - best_guess(radius, age, sex)[1]) for radius, age, sex in rows]
-        computed = ArrowStream(pl.DataFrame(table, schema=["radius", "minimum_age", "sex", "difficulty"], orient="row"))
-        staging.connection.execute("""
-            update new_questions q
+        execute_with(
+            staging.connection,
+            pl.DataFrame(table, schema=["radius", "minimum_age", "sex", "difficulty"], orient="row"),
+            """update new_questions q
             set given_difficulty = coalesce(given_difficulty, f.difficulty), difficulty = coalesce(q.difficulty, f.difficulty)
-            from (from computed) f, datasets_read d where q.dataset = d.dataset and d.kind = 'lifeeval'
-            and f.radius = q.radius and f.minimum_age = q.minimum_age and f.sex = q.sex""")
-        del computed
+            from given f, datasets_read d where q.dataset = d.dataset and d.kind = 'lifeeval'
+            and f.radius = q.radius and f.minimum_age = q.minimum_age and f.sex = q.sex""",
+        )
 
 
 UNCHANGED_COLUMNS = ("text", "answer", "category", "subcategory", "given_difficulty")  # of stored questions, when a dataset grows
@@ -186,27 +165,19 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             continue
         content = _content(staging, name, dataset["kind"], dataset["classes"])
         stored = frame(staging.connection, "select * from store.datasets where dataset = $d", d).to_dicts()
-        reworded = (
-            bool(stored) and stored[0]["content"] == content and name in staging.reworded and _differ_in_words(staging, name)
-        )
-        recut = bool(stored) and stored[0]["content"] != content and name in staging.recut and not options.replace
-        recut = recut and _keeps_what_is_stored(staging, name)
+        same, other = (bool(stored) and (stored[0]["content"] == content) == equal for equal in (True, False))
+        reworded = same and name in staging.reworded and _differ_in_words(staging, name)
+        recut = other and name in staging.recut and not options.replace and _keeps_what_is_stored(staging, name)
         if stored and not options.replace and not reworded and not recut:
-            if stored[0]["content"] != content:
+            if other:
                 reason = f"dataset {name!r} is stored with different questions, and runs may depend on them"
                 staging.report.problems.append(Problem(dataset["file"], None, None, None, reason, "replace"))
                 continue
             differing = [fact for fact in FACTS if dataset[fact] is not None and dataset[fact] != stored[0][fact]]
-            if differing:
-                staging.report.warnings.append(
-                    f"dataset {name} keeps its stored {', '.join(differing)}, although the file says otherwise; "
-                    "replacing the dataset would use what the file says"
-                )
-            if _attributes_differ(staging, name):
-                staging.report.warnings.append(
-                    f"dataset {name} keeps the stored attributes of its questions, although the file says otherwise; "
-                    "replacing the dataset would use what the file says"
-                )
+            kept = [f"its stored {', '.join(differing)}"] if differing else []
+            kept += ["the stored attributes of its questions"] if _attributes_differ(staging, name) else []
+            otherwise = "although the file says otherwise; replacing the dataset would use what the file says"
+            staging.report.warnings += [f"dataset {name} keeps {what}, {otherwise}" for what in kept]
             for table in ("new_questions", "new_clues", "new_attributes"):
                 run(f"delete from {table} where dataset = $d", d)
             staging.report.lines.append(f"dataset {name}: {counted(count, 'question')}, already there")
@@ -214,19 +185,15 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         if (reworded or recut) and not options.replace:
             run("delete from new_attributes where dataset = $d", d)
             run("insert into new_attributes by name from store.attributes where dataset = $d", d)
-            run(
-                """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
-                from store.datasets o where r.dataset = $d and o.dataset = $d""",
-                d,
-            )
-        run(
-            """insert into new_datasets by name select dataset, coalesce(
+            sql = """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
+                from store.datasets o where r.dataset = $d and o.dataset = $d"""
+            run(sql, d)
+        sql = """insert into new_datasets by name select dataset, coalesce(
                 (select position from store.datasets o where o.dataset = s.dataset),
                 (select count(*) from store.datasets) + (select count(*) from new_datasets))::integer as position,
                 title, kind, licence, source, simulated, note, classes, $content as content, false as head_to_head
-            from (select distinct on (dataset) * from datasets_read where dataset = $d) s""",
-            d | {"content": content},
-        )
+            from (select distinct on (dataset) * from datasets_read where dataset = $d) s"""
+        run(sql, d | {"content": content})
         done = "imported" if not stored else "replaced" if options.replace else "reworded: the texts are now those of the file"
         if recut:
             had = run("select count(*) from store.questions where dataset = $d", d).fetchall()[0][0]

@@ -1,4 +1,13 @@
-"""Checks of responses: rows, common mistakes, names of attributes and tags."""
+"""Checks of responses: rows, common mistakes, names of attributes and tags.
+
+A row is a failed call if it says so (``failed`` is true, or ``state`` is failed), or if its guess is the word ERROR, in any case,
+and the row does not contradict that: it states no other state, it has no distribution over options, and its correctness is 0 or
+not stated. A failed call is stored without a guess, with confidence 0 and correctness 0.
+
+A row without a confidence, token log-probabilities and distribution is an answer without confidence if it has a guess or states a
+correctness. A row can also say that the answer was not parsed or that the model abstained. Such rows are stored without a
+confidence. Those that were not parsed, or in which the model abstained, have correctness 0.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +19,8 @@ import numpy as np
 from data.dataset_kinds import FORECAST, NO, YES
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
-from data.importing.states_of_rows import (
-    contradicts_its_state,
-    is_failed,
-    lacks_confidence,
-    states_an_answer,
-    stored_state,
-)
 from data.plurals import counted
-from data.store.answer_states import NEVER_RIGHT, among_states
+from data.store.answer_states import NEVER_RIGHT, STORED_STATES, among_states
 from data.store.run_files import TYPES
 from data.store.run_tags import MAX_TAGS
 from data.sufficient_statistics import SIDE_DECIMALS
@@ -31,6 +33,21 @@ OPTIONAL = {name: TYPES["responses"][name] for name in ("token_logprobs", "state
     "options": "varchar"
 }
 INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # bad in names; a regular expression of DuckDB
+FAILED_GUESS = "ERROR"  # the guess that marks a failed call in files, and in the hash that names a run
+# SQL for a row s of ``responses_read``: whether it has nothing from which its confidence follows, or is a failed call.
+LACKS_CONFIDENCE = "(s.confidence is null and s.token_logprobs is null and s.options is null)"
+_MARKED = f"strlen(s.guess) < 16 and lower(trim(s.guess)) = '{FAILED_GUESS.lower()}'"
+_UNANSWERED = "s.state is null and s.options is null and coalesce(s.correct, 0) = 0"
+IS_FAILED = f"(coalesce(s.failed or s.state = 'failed', false) or coalesce({_MARKED}, false) and {_UNANSWERED})"
+# Its state as it is stored: one of ``STORED_STATES``, or null.
+_STORED = ", ".join(f"'{state}'" for state in STORED_STATES)
+STORED_STATE = f"""case when {IS_FAILED} then null when s.state in ({_STORED}) then s.state
+    when s.state is null and {LACKS_CONFIDENCE} and (s.guess is not null or s.correct is not null) then 'no_confidence' end"""
+# Whether a failed call nevertheless states an answer, or a row a confidence or correctness that its state rules out.
+STATES_AN_ANSWER = f"""(s.guess is not null and lower(trim(s.guess)) <> '{FAILED_GUESS.lower()}' or s.token_logprobs is not null
+    or s.options is not null or coalesce(s.confidence, 0) <> 0 or coalesce(s.correct, 0) <> 0)"""
+CONTRADICTS_ITS_STATE = f"""(s.state in ({_STORED}) and not {LACKS_CONFIDENCE}
+    or s.state in ('unparsed', 'abstained') and coalesce(s.correct, 0) <> 0)"""
 ANSWERED_IN_S = among_states(("answered",), "s")
 UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised, with a warning
 
@@ -64,7 +81,7 @@ def _order(staging: Staging) -> bool:
         run(f"""update grades_read g set correct = 1 - g.correct
             from responses_read s where {IS_NO} and g.file = s.file and g.ordinal = s.ordinal""")
     # Columns without any value, and the number of a single file, need not be sorted and written.
-    present_if = {name: f"{name} is not null" for name in OPTIONAL} | {"state": f"({stored_state()}) is not null"}
+    present_if = {name: f"{name} is not null" for name in OPTIONAL} | {"state": f"({STORED_STATE}) is not null"}
     absent = {
         name: f"null::{kind}"
         for name, kind in OPTIONAL.items()
@@ -80,9 +97,9 @@ def _order(staging: Staging) -> bool:
             case when s.failed then 0.0 when s.state is null then s.confidence end as confidence,
             if({among_states(NEVER_RIGHT, "s")}, 0 * s.correct, s.correct) as correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
-            or ({ANSWERED_IN_S} and {lacks_confidence()})
+            or ({ANSWERED_IN_S} and {LACKS_CONFIDENCE})
             {f"or coalesce({no_age}, false)" if ages else ""} {f"or coalesce({no_side}, false)" if forecasts else ""} as bad
-        from (select * replace ({is_failed()} as failed, {absent.get("state", stored_state())} as state)
+        from (select * replace ({IS_FAILED} as failed, {absent.get("state", STORED_STATE)} as state)
             from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
@@ -94,9 +111,11 @@ def _order(staging: Staging) -> bool:
         "select coalesce(bool_or(bad), false), count(*), count(*) filter (failed) from ordered_rows"
     ).fetchall()[0]
     if failed:
-        _warn_of_answers(staging)
+        what = "a guess, a confidence or a correctness"
+        _warn_of(staging, f"{IS_FAILED} and {STATES_AN_ANSWER}", f"failed call states {what}", f"failed calls state {what}")
     if "state" not in absent:
-        _warn_of_states(staging)
+        what = "whose `state` rules out a confidence or a correct answer"
+        _warn_of(staging, f"not {IS_FAILED} and {CONTRADICTS_ITS_STATE}", f"row {what} has one", f"rows {what} have one")
     keys = "run_number, question_number, clue" + ("" if "sample" in absent else ", hash(sample) as sample")
     return not bad and not _repeats(staging, keys, rows)
 
@@ -106,29 +125,15 @@ def _check_names(staging: Staging) -> None:
         bad = f"regexp_matches({column}, '{INVISIBLE}')"
         if staging.connection.execute(f"select 1 from numbered_runs where {bad} limit 1").fetchone():
             reason = "'contains a control character, or one that changes the direction of the text'"
-            staging.report_rows("responses_read", column, f"s.{column}", reason, f"where {bad}")
+            staging.report_rows("responses_read", column, reason, f"where {bad}")
     staging.report.raise_problems()
 
 
-def _warn_of_answers(staging: Staging) -> None:
-    sql = f"select count(*) from responses_read s where {is_failed()} and {states_an_answer()}"
-    count = staging.connection.execute(sql).fetchall()[0][0]
+def _warn_of(staging: Staging, where: str, one: str, several: str) -> None:
+    """Warn of rows whose values were left out, if there are any: what one of them, or several, have wrongly."""
+    count = staging.connection.execute(f"select count(*) from responses_read s where {where}").fetchall()[0][0]
     if count:
-        staging.report.warnings.append(
-            f"{counted(count, 'failed call states', 'failed calls state')} a guess, a confidence or a correctness; "
-            "these values were left out"
-        )
-
-
-def _warn_of_states(staging: Staging) -> None:
-    """Warn of rows with a state that nevertheless state a confidence, or that they are right."""
-    sql = f"select count(*) from responses_read s where not {is_failed()} and {contradicts_its_state()}"
-    count = staging.connection.execute(sql).fetchall()[0][0]
-    if count:
-        staging.report.warnings.append(
-            f"{counted(count, 'row')} whose `state` rules out a confidence or a correct answer {'has' if count == 1 else 'have'} "
-            "one; these values were left out"
-        )
+        staging.report.warnings.append(f"{counted(count, one, several)}; these values were left out")
 
 
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:
@@ -146,40 +151,27 @@ def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
 
 
 def _report_bad(staging: Staging) -> None:
-    staging.report_rows(
-        "responses_read", "model", "null",
-        "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",
-        "where model is null", "model",
-    )  # fmt: skip
-    misplaced = staging.report_rows(
-        "responses_read", "question_id", "s.question_id", "'no such question in dataset ' || s.dataset",
-        f"anti join questions {OF_QUESTION}",
-    )  # fmt: skip
-    staging.report_rows(
-        "responses_read", "clue", "null", "'which clue? The question has ' || q.clues",
-        f"join questions {OF_QUESTION} and s.clue is null and q.clues > 1",
-    )  # fmt: skip
-    misplaced |= staging.report_rows(
-        "responses_read", "clue", "s.clue",
-        "'no such clue: the question has ' || case q.clues when 1 then 'only clue 0' else 'clues 0 to ' || (q.clues - 1) end",
-        f"join questions {OF_QUESTION} and s.clue >= q.clues",
-    )  # fmt: skip
-    staging.report_rows(
-        "responses_read", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
-        "join datasets d on d.dataset = s.dataset "
-        f"where d.kind = 'lifeeval' and s.correct is null and not {is_failed()} and not {AGE.format('s.guess')} "
-        "and coalesce(s.state, '') not in ('unparsed', 'abstained')",
-    )  # fmt: skip
-    staging.report_rows(
-        "responses_read", "guess", "s.guess",
-        "'a forecast says yes or no; without a guess, the confidence is the probability of yes'",
-        f"where {IS_FORECAST} and not {is_failed()} and not {SIDE.format('s.guess')}",
-    )  # fmt: skip
-    staging.report_rows(
-        "responses_read", "confidence", "null",
-        "'one of confidence, token_logprobs and options is required, unless there is a guess without a confidence'",
-        f"where {lacks_confidence()} and not {is_failed()} and ({stored_state()}) is null",
-    )  # fmt: skip
+    in_lifeeval = "join datasets d on d.dataset = s.dataset where d.kind = 'lifeeval'"
+    misplaced = False
+    for column, reason, where in (
+        ("model", "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",
+         "where model is null"),
+        ("question_id", "'no such question in dataset ' || s.dataset", f"anti join questions {OF_QUESTION}"),
+        ("clue", "'which clue? The question has ' || q.clues",
+         f"join questions {OF_QUESTION} and s.clue is null and q.clues > 1"),
+        ("clue",
+         "'no such clue: the question has ' || case q.clues when 1 then 'only clue 0' else 'clues 0 to ' || (q.clues - 1) end",
+         f"join questions {OF_QUESTION} and s.clue >= q.clues"),
+        ("guess", "'a LifeEval answer is an age: a number of years, or nothing'", f"{in_lifeeval} and s.correct is null "
+         f"and not {IS_FAILED} and not {AGE.format('s.guess')} and coalesce(s.state, '') not in ('unparsed', 'abstained')"),
+        ("guess", "'a forecast says yes or no; without a guess, the confidence is the probability of yes'",
+         f"where {IS_FORECAST} and not {IS_FAILED} and not {SIDE.format('s.guess')}"),
+        ("confidence",
+         "'one of confidence, token_logprobs and options is required, unless there is a guess without a confidence'",
+         f"where {LACKS_CONFIDENCE} and not {IS_FAILED} and ({STORED_STATE}) is null"),
+    ):  # fmt: skip
+        found = staging.report_rows("responses_read", column, reason, where, "model" if column == "model" else None)
+        misplaced |= found and reason.startswith("'no such")
     staging.report_repeats(
         "responses", "question_id",
         ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)", "coalesce(sample, '')"),
@@ -197,10 +189,10 @@ AGE = "coalesce(lower(trim({0})) in ('', 'error') or isfinite(try_cast({0} as do
 # Whether a response is a forecast, and whether a guess names a side of a question of yes or no.
 IS_FORECAST = f"s.dataset in (select dataset from datasets where kind = '{FORECAST}')"
 SIDE = f"coalesce(lower(trim({{0}})) in ('', '{YES}', '{NO}'), {{0}} is null)"
-IS_NO = f"({IS_FORECAST} and not {is_failed()} and coalesce(lower(trim(s.guess)) = '{NO}', false))"
+IS_NO = f"({IS_FORECAST} and not {IS_FAILED} and coalesce(lower(trim(s.guess)) = '{NO}', false))"
 # Forecasts are stored as the probability of yes, and whether it came true. An answer of no, with its confidence, says the same.
 FORECASTS_OF_YES = f"""(select * replace (
-        case when {IS_FORECAST} and not {is_failed()} and {SIDE.format("s.guess")} then '{YES}' else s.guess end as guess,
+        case when {IS_FORECAST} and not {IS_FAILED} and {SIDE.format("s.guess")} then '{YES}' else s.guess end as guess,
         case when {IS_NO} then round(1 - coalesce(s.confidence, case when s.options is null
                 then list_avg(list_transform(s.token_logprobs, lambda l: exp(l))) end), {SIDE_DECIMALS})
             else s.confidence end as confidence,
@@ -260,7 +252,7 @@ def resolve_confidences(staging: Staging) -> None:
         ("guess", "needed and guess is not null and not list_contains(names, guess)",
          "is not one of the options, so they give no confidence for it; name one of them, or state a confidence"),
     ):  # fmt: skip
-        staging.report_rows("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
+        staging.report_rows("read_options", column, f"'{reason}'", f"where {condition}")
     staging.report.raise_problems()
     uneven = f"abs(list_sum(shares) - 1) > {UNIT_SUM} or list_max(shares) > 1"
     changed = run(
@@ -366,10 +358,9 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
     staging.report_repeats(
         "tags", "tag", ("dataset", "model", "elicitation", "tag"), "this tag of the run is in the file already"
     )
-    staging.report_rows(
-        "tags_read", "model", "s.model || ', ' || s.elicitation", "'no such run in this bundle'",
-        "anti join numbered_runs n using (dataset, model, elicitation)",
-    )  # fmt: skip
+    others = "anti join numbered_runs n using (dataset, model, elicitation)"
+    named = "s.model || ', ' || s.elicitation"
+    staging.report_rows("tags_read", "model", "'no such run in this bundle'", others, value=named)
     run("create table stated_tags (tag varchar, value varchar)")
     if options.tags:
         staging.connection.executemany("insert into stated_tags values (?, ?)", [[*pair] for pair in dict(options.tags).items()])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream, first_rows
+from data.duckdb_and_polars import execute_with, first_rows
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem
-from data.importing.run_gradings import grade_guesses
+from data.importing.run_gradings import GUESSES, grade_guesses
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
@@ -28,9 +28,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
         return
     rows = [(nth, d.question_id, d.clue, d.guess or None, d.correct) for nth, d in enumerate(options.decisions, start=1)]
     schema = {"nth": pl.Int32, "question_id": pl.String, "clue": pl.Int32, "guess": pl.String, "correct": pl.Float64}
-    given = ArrowStream(pl.DataFrame(rows, schema=schema, orient="row"))
-    run("insert into decisions by name select * from given")
-    del given
+    execute_with(staging.connection, pl.DataFrame(rows, schema=schema, orient="row"), "insert into decisions by name from given")
     run(f"""insert into decided_rows by name select d.nth, s.file, s.ordinal, d.correct from decisions d join named_responses s
         on not {among_states(NEVER_RIGHT, "s")} and s.question_id = d.question_id and s.guess is not distinct from d.guess
             and (d.clue is null or s.clue = d.clue)""")
@@ -44,13 +42,8 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
         ("another decision is about the same answer",
          "select max(nth) as nth from decided_rows group by file, ordinal having count(distinct nth) > 1"),
     ):  # fmt: skip
-        bad = run(
-            first_rows(
-                f"select nth, question_id, guess[:{MAX_SHOWN_LENGTH}] as guess from decisions where nth in ({wrong})",
-                "nth",
-                MAX_LISTED_PROBLEMS,
-            )
-        ).fetchall()
+        sql = f"select nth, question_id, guess[:{MAX_SHOWN_LENGTH}] as guess from decisions where nth in ({wrong})"
+        bad = run(first_rows(sql, "nth", MAX_LISTED_PROBLEMS)).fetchall()
         problems = [
             Problem(DECISIONS, nth, "guess", guess, f"{reason} (question {question!r})") for nth, question, guess, _ in bad
         ]
@@ -72,15 +65,11 @@ def grade_responses(staging: Staging) -> None:
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         reading.execute(
-            f"""select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
-            from named_responses s join datasets d using (dataset) join questions q using (dataset, question_id)
-            anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
+            f"""{GUESSES.format("named_responses")} anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
             where s.correct is null and not {among_states(NEVER_RIGHT, "s")}"""
         )
         while guesses := reading.fetchmany(BATCH):
-            graded = ArrowStream(grade_guesses(guesses))
-            run("insert into grades by name select * from graded")
-            del graded
+            execute_with(staging.connection, grade_guesses(guesses), "insert into grades by name from given")
     # The grades are joined by equalities only: with any other condition, DuckDB compares every response with every grade.
     never = among_states(NEVER_RIGHT, "s")
     run(f"""
@@ -99,7 +88,8 @@ def grade_responses(staging: Staging) -> None:
         left join grades g on g.dataset = s.dataset and g.question_id = s.graded_question and g.guess is not distinct from s.guess
         order by run_number, question_number, sample, clue""")
     staging.report_rows(
-        "graded_rows", "correct", "s.guess",
-        "'the file does not say whether this is correct, and the question has no answer to grade it by'", "where correct is null",
+        "graded_rows", "correct",
+        "'the file does not say whether this is correct, and the question has no answer to grade it by'",
+        "where correct is null", value="s.guess",
     )  # fmt: skip
     run("create view responses_graded as select rowid as row, * from graded_rows")

@@ -69,12 +69,9 @@ def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | 
     each grading, in parts of a sentence.
     """
     connection = staging.connection
-    given = execute(
-        connection,
-        """select distinct g.name from grades_read g join responses_graded s on s.file = g.file and s.ordinal = g.ordinal
-        where s.run_number = $number and g.correct is not null order by 1""",
-        {"number": number},
-    ).fetchall()
+    sql = """select distinct g.name from grades_read g join responses_graded s on s.file = g.file and s.ordinal = g.ordinal
+        where s.run_number = $number and g.correct is not null order by 1"""
+    given = execute(connection, sql, {"number": number}).fetchall()
     columns: list[tuple[str, str | None]] = [(column, column) for (column,) in given]
     stated = f"""select 1 from responses_graded
         where run_number = $number and stated is not null and not {among_states(NEVER_RIGHT)} limit 1"""

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -27,14 +28,10 @@ NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is no
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
+TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "options", "correct", "state", "sample", "place")
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: pl.String for name in ("model", "elicitation", "question_id", "guess", "confidence", "options", "correct", "place")},
-    "sample": pl.String,
-    "clue": pl.String,
-    "token_logprobs": pl.List(pl.Float64),
-    "failed": pl.Boolean,
-    "state": pl.String,
-}
+    **{name: pl.String for name in TEXTS}, "token_logprobs": pl.List(pl.Float64), "failed": pl.Boolean,
+}  # fmt: skip
 
 
 class NothingToCalibrate(Refused):
@@ -55,9 +52,8 @@ def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
                 unusable.append(refused)
     if len(unusable) == len(parts):
         raise Refused([problem for refused in unusable for problem in refused.problems])
-    staging.report.warnings += [
-        f"{problem.file} was left out: {problem.reason}" for refused in unusable for problem in refused.problems
-    ]
+    problems = (problem for refused in unusable for problem in refused.problems)
+    staging.report.warnings += [f"{problem.file} was left out: {problem.reason}" for problem in problems]
 
 
 @dataclass
@@ -124,15 +120,9 @@ class EvaluationLog:
     ) -> None:
         """Add an answer; the columns are those of responses. Guess, confidence and ``correct`` are as the log states them.
 
-        Args:
-            place: where the answer is in the log, in words.
-            model: None for the model of the log.
-            token_logprobs: of the answer's tokens.
-            options: probabilities by option.
-            failed: whether the call failed, so that there is no answer.
-            state: None for an answer with a confidence, and for a failed call.
-            sample: names one of several answers to the question; None if there is only one.
-            clue: number of the moment, from 0.
+        ``place`` says in words where the answer is in the log. Without ``model``, it is that of the log. ``sample`` names one of
+        several answers to the question. ``state`` is None for an answer with a confidence, and for a ``failed`` call. ``clue`` is
+        the number of the moment, from 0.
         """
         place = place[:MAX_SHOWN_LENGTH]
         self._answers.append({
@@ -159,11 +149,7 @@ class EvaluationLog:
 
     def check_answerable(self, staging: Staging) -> None:
         """Raise ``Refused`` if a log without questions answers a dataset that does not exist, or whose questions have clues."""
-        known = staging.dataset(self.dataset)
-        if known is None:
-            reason = f"there is no dataset {self.dataset!r} for these answers; import its questions first"
-            raise refuse(self.name, reason, hint="dataset")
-        if known["kind"] == "incremental":
+        if staging.existing(self.dataset, self.name)["kind"] == "incremental":
             raise refuse(self.name, f"the questions of dataset {self.dataset!r} have clues, but these answers do not name them")
 
     def add_to(self, staging: Staging, options: ImportOptions) -> None:
@@ -211,12 +197,7 @@ class EvaluationLog:
     def _add_questions(self, staging: Staging, options: ImportOptions) -> None:
         """Create the dataset, or check that the questions match those of the existing dataset."""
         if not self._questions:
-            if not staging.dataset(self.dataset):
-                raise refuse(
-                    self.name,
-                    f"there is no dataset {self.dataset!r} for these answers; import its questions first",
-                    hint="dataset",
-                )
+            staging.existing(self.dataset, self.name)
             return
         rows = [{"question_id": question, **row} for question, row in self._questions.items()]
         file = staging.add_rows(self.name, pl.DataFrame(rows, schema=QUESTION_SCHEMA, orient="row"))
@@ -235,33 +216,26 @@ class EvaluationLog:
             self._add_clues(staging)
             return
         if known["kind"] != self._kind:
-            reason = (
-                f"dataset {self.dataset!r} is of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
-            )
+            kinds = f"of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
+            reason = f"dataset {self.dataset!r} is {kinds}"
             # Forecasts were of kind single in earlier versions.
             raise refuse(self.name, reason, hint="replace" if self.kind == FORECAST else "dataset")
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
             raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")
-        stored = f"select question_id, text, answer from {'questions_read' if incoming else 'store.questions'} where dataset = "
-        run(f"create or replace table known_questions as {stored} $d", d)
+        run("create or replace table questions_before as from known_questions where dataset = $d", d)
         run(f"create or replace table questions_of_log as select *, {staging.files.index(file)} as file from loaded")
         if incoming:  # another log of this import created the dataset, and may have different questions
-            staging.add("questions", file, f"{select} anti join known_questions using (question_id)", d)
+            staging.add("questions", file, f"{select} anti join questions_before using (question_id)", d)
         else:
             unknown = f"no such question in dataset {self.dataset!r}; logs that are imported together share their questions"
-            staging.report_rows(
-                "questions_of_log", "question_id", "s.question_id", literal(unknown),
-                "anti join known_questions k on k.question_id = s.question_id", "replace",
-            )  # fmt: skip
+            others = "anti join questions_before k on k.question_id = s.question_id"
+            staging.report_rows("questions_of_log", "question_id", literal(unknown), others, "replace")
         for column in ("answer",) if self.moments else ("text", "answer"):  # with moments, the stored text holds them
-            staging.report_rows(
-                "questions_of_log", column, f"s.{column}",
-                f"'question ' || s.question_id || {literal(f' has a different {column} in dataset {self.dataset!r}')}",
-                f"join known_questions k on k.question_id = s.question_id "
-                f"where s.{column} is not null and s.{column} is distinct from k.{column}",
-                "dataset",
-            )  # fmt: skip
+            reason = f"'question ' || s.question_id || {literal(f' has a different {column} in dataset {self.dataset!r}')}"
+            others = f"join questions_before k on k.question_id = s.question_id where s.{column} <> k.{column} or "
+            others += f"(s.{column} is not null and k.{column} is null)"
+            staging.report_rows("questions_of_log", column, reason, others, "dataset")
 
     @property
     def _kind(self) -> str:
@@ -283,13 +257,8 @@ class EvaluationLog:
 
 def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | None, str | None]]:
     """Return text and answer of the questions of a dataset by id, if it exists. Incoming questions replace stored ones."""
-    rows = staging.connection.execute(
-        """select question_id, text, answer from questions_read where dataset = $dataset union all
-        select question_id, text, answer from store.questions where dataset = $dataset
-            and not exists (select 1 from questions_read where dataset = $dataset)""",
-        {"dataset": dataset},
-    ).fetchall()
-    return {question: (text, answer) for question, text, answer in rows}
+    sql = "select question_id, text, answer from known_questions where dataset = $d"
+    return {question: (text, answer) for question, text, answer in staging.connection.execute(sql, {"d": dataset}).fetchall()}
 
 
 def clean(text: object) -> str | None:
@@ -321,6 +290,33 @@ def number(value: object) -> float | None:
         return None
 
 
+def whole(value: object) -> int | None:
+    """Return a cell as a whole number, None if it is not one.
+
+    >>> whole(3), whole("3"), whole(3.0), whole("x"), whole(3.5), whole(None)
+    (3, 3, 3, None, None, None)
+    """
+    if isinstance(value, str | float):
+        exact = number(value)
+        return int(exact) if exact is not None and exact.is_integer() and abs(exact) < 2**53 else None
+    return value if isinstance(value, int) else None
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list of a JSON document; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return an object of a JSON document; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_dicts(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a list of a JSON document."""
+    return [part for part in as_list(value) if isinstance(part, dict)]
+
+
 def category_of(facts: Mapping[str, object]) -> str | None:
     """Return the category among the facts that a harness states about a question. Some tasks call it the subject.
 
@@ -332,10 +328,10 @@ def category_of(facts: Mapping[str, object]) -> str | None:
 
 
 def dataset_id(task: str) -> str:
-    """Return the dataset id of a task.
+    """Return the dataset id of a task or another name; empty if no character of the name is allowed in an id.
 
-    >>> dataset_id("inspect_evals/MMLU_0_shot")
-    'mmlu-0-shot'
+    >>> dataset_id("inspect_evals/MMLU_0_shot"), dataset_id("2024 ACF Nationals (Saturday)")
+    ('mmlu-0-shot', '2024-acf-nationals-saturday')
     """
     return re.sub(r"[^a-z0-9]+", "-", task.rpartition("/")[2].lower()).strip("-")
 

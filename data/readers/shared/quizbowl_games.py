@@ -175,15 +175,6 @@ def add_left_out(staging: Staging, name: str, dataset: str, left_out: LeftOut) -
         add_table(staging, "left_out_plays", name, dataset, rows, LEFT_OUT_PLAYS)
 
 
-def dataset_id(name: str) -> str:
-    """Make a dataset id from a name; empty if no character of the name is allowed in an id.
-
-    >>> dataset_id("2024 ACF Nationals (Saturday)")
-    '2024-acf-nationals-saturday'
-    """
-    return "-".join("".join(c if c in "abcdefghijklmnopqrstuvwxyz0123456789" else " " for c in name.lower()).split())
-
-
 def stable_pseudonym(name: str) -> str:
     """Return a pseudonym for a team that does not depend on the other teams, so a later import gives the team the same one.
 

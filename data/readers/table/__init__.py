@@ -13,6 +13,8 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import FirstRows, Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
+from data.readers.lifeeval import OF_PEOPLE
+from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
 from data.readers.table.build import Builder, stage, stem_of
 from data.readers.table.read import Table, read_tables
 from data.readers.table.roles import Column, Guesses, Unclear, guess_roles
@@ -44,11 +46,9 @@ These rules decide the rest:
 """,
 )
 ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles without which nothing speaks for a table of answers
-OWN_CONFIDENCES = {"confidence", "token_logprobs", "options"}
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
-LIFEEVAL = ({"llm", "qset"}, {"ResponseId", "PGuess", "PConf"})  # columns that only its files have
 _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read once, to be recognised and to be imported
 
 
@@ -67,10 +67,11 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     """
     columns, staging = incoming.columns, incoming.staging
     stored = bool(options.dataset and staging.dataset(options.dataset))
-    complete = "question_id" in columns and columns & OWN_CONFIDENCES and columns & OWN_ANSWERS
+    complete = "question_id" in columns and columns & CONFIDENCES and columns & OWN_ANSWERS
     if (
         "clue" in columns
-        or any(columns >= own for own in LIFEEVAL)
+        or columns >= LIFEEVAL_PAIRS
+        or columns >= OF_PEOPLE
         or (stored and complete and (options.model or "model" in columns))
     ):
         return False

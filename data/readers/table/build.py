@@ -15,16 +15,9 @@ from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import (
-    MAX_ATTRIBUTE_VALUE_LENGTH,
-    QUESTIONS,
-    RESPONSES,
-    TAGS,
-    Column,
-    attribute_names,
-)
+from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
-from data.readers.responses import attribute_map
+from data.readers.responses import attribute_map, report_attributes
 from data.readers.shared.evaluation_log import UNSTATED, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
@@ -118,9 +111,8 @@ class Builder:
                 elif row[column] is not None and row[column] != before[column]:
                     reason = f"question {ids[n]!r} has a different {column} at {before['place']}"
                     name = self.mapping.column(role)
-                    questions.problems.append(
-                        Problem(self.table.name, None, name, str(row[column])[:80], reason, row=self.table.places[n])
-                    )
+                    value, place = str(row[column])[:80], self.table.places[n]
+                    questions.problems.append(Problem(self.table.name, None, name, value, reason, row=place))
         return by_dataset
 
     def references(self) -> list[str | None]:
@@ -150,7 +142,7 @@ class Builder:
         """Return a row for each row of the table and each of its confidences, with ``dataset``, ``place`` and ``row``."""
         models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
         samples, elicitations = self.samples(), self.elicitations()
-        parsed, failed, abstained = (self.flags(role) for role in ("parsed", "failed", "abstained"))
+        parsed, failed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "failed", "abstained"))
         clues, outcomes = self.cells("clue"), self.cells("outcome")
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
@@ -167,10 +159,7 @@ class Builder:
                     state = "unparsed"
                 elif share is None and distributions[n] is None and not is_failed:
                     state = "no_confidence"
-                if state:
-                    share, distribution = None, None
-                else:
-                    distribution = distributions[n]
+                share, distribution = (None, None) if state else (share, distributions[n])
                 rows.append({
                     "dataset": datasets[n], "model": models[n] or self.options.model or self.stem,
                     "elicitation": self.options.elicitation or elicitations[n].format(name), "question_id": ids[n],
@@ -199,9 +188,6 @@ class Builder:
             else float(agree(guess, right)) if (guess := guesses[n]) is not None else None
             for n in self.rows
         ]  # fmt: skip
-
-    def flags(self, role: str) -> list[float | None]:
-        return [truth(text) for text in self.cells(role)]
 
     def samples(self) -> list[str | None]:
         """Return what tells several answers of a run to a question apart: the sample and the told threshold."""
@@ -315,12 +301,11 @@ def stage(builder: Builder, staging: Staging) -> None:
     of_questions, of_responses = builder.attributes(ids, _attributes_of_responses(staging, homes.values()))
     for dataset, asked in questions.items():
         asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
-        for n in builder.rows if of_questions else ():
-            if datasets[n] == dataset:
-                for name in of_questions:
-                    value = given(table.columns[name][n])
-                    if value is not None:
-                        asked.attributes[renamed.get((dataset, ids[n]), ids[n]), name] = value
+        for name in of_questions:
+            for n in (n for n in builder.rows if datasets[n] == dataset):
+                value = given(table.columns[name][n])
+                if value is not None:
+                    asked.attributes[renamed.get((dataset, ids[n]), ids[n]), name] = value
         _add_questions(builder, staging, homes[dataset], asked, kind, dataset)
     rows = builder.responses(ids, datasets)
     for row in rows:
@@ -343,10 +328,8 @@ def stage(builder: Builder, staging: Staging) -> None:
         staging.report.repaired[ROUNDED] += builder.rounded
     for name, count in builder.unread.items():
         if count:
-            cells = counted(count, "cell")
-            staging.report.warnings.append(
-                f"{table.name}: {UNREADABLE} from {cells} of {name}; these answers are kept without one"
-            )
+            cells = f"{counted(count, 'cell')} of {name}; these answers are kept without one"
+            staging.report.warnings.append(f"{table.name}: {UNREADABLE} from {cells}")
 
 
 def _attributes_of_responses(staging: Staging, datasets: Collection[str]) -> set[str]:
@@ -361,12 +344,8 @@ def _same_questions(staging: Staging, questions: Questions, kind: str) -> str | 
     texts = [{row["text"], row["answer"]} - {None} for row in questions.rows.values()]
     if not all(texts) or (not all(row["text"] for row in questions.rows.values()) and len(questions.rows) < MIN_ALIKE):
         return None
-    known = frame(staging.connection, f"""
-        select d.dataset, question_id, text, answer from (
-            select dataset, question_id, text, answer from questions_read union all
-            select dataset, question_id, text, answer from store.questions
-                where dataset not in (select dataset from questions_read)
-        ) q join datasets d using (dataset) where d.kind = {literal(kind)}""").to_dicts()  # fmt: skip
+    sql = f"select q.* from known_questions q join datasets d using (dataset) where d.kind = {literal(kind)}"
+    known = frame(staging.connection, sql).to_dicts()
     alike: Counter[str] = Counter()
     for row in known:
         own = questions.rows.get(row["question_id"])
@@ -479,12 +458,7 @@ def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[st
     staging.load(file, (*RESPONSES, Column("dataset")), lambda columns: [Column(name) for name in names])
     for dataset in {str(row["dataset"]) for row in rows}:
         staging.response_attributes |= {(dataset, name): table.name for name in names}
-    if names:
-        staging.report.lines.append(f"{table.name}: kept as attributes of responses: {', '.join(names)}")
-    if too_long:
-        those = ", ".join(f"{name} (has {most:,})" for name, most in sorted(too_long.items()))
-        reason = f"columns that were not kept, because an attribute has at most {MAX_ATTRIBUTE_VALUE_LENGTH} characters"
-        staging.report.warnings.append(f"{table.name}: {reason}: {those}")
+    report_attributes(table.name, staging, names, too_long)
     staging.add(
         "responses", file,
         f"select dataset, {', '.join(RESPONSE_COLUMNS)}, {attribute_map(names)} as attributes, ordinal from loaded",

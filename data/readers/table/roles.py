@@ -247,15 +247,11 @@ def _forecast(state: _Guessing) -> None:
     outcomes = [column for column in state.named("outcome") if column.says_truth]
     if state.has("outcome", "correct", "guess") or len(outcomes) != 1:
         return
-    others = [
-        *state.named("guess"),
-        *state.named("answer"),
-        *(c for c in state.named("correct") if _is_plain(c) and c.says_truth),
-    ]
+    judged = [column for column in state.named("correct") if _is_plain(column) and column.says_truth]
+    if state.named("guess") or state.named("answer") or judged:
+        return
     (outcome,) = outcomes
     of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
-    if others:
-        return
     if {*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes:
         choices = (("outcome", outcome.name), ("correct", outcome.name))
         reason = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
@@ -308,7 +304,7 @@ def _is_answer(column: Column) -> bool:
 def _overlap(guess: Column, reference: Column) -> float:
     """Return the share of guesses that are among the reference answers, or agree with the one of their row."""
     known = {answer(text) for text in reference.distinct}
-    pairs = [(a, b) for a, b in zip(guess.texts, reference.texts, strict=True) if a is not None and b is not None]
+    pairs = _pairs(guess, reference)
     return sum(answer(a) in known or agree(a, b) for a, b in pairs) / max(1, len(pairs))
 
 
@@ -364,20 +360,19 @@ def _correctness(state: _Guessing) -> None:
             if texts:
                 return
             state.result.unclear.pop()
-        state.ask(
-            "no column is certain to say whether answers are right, or to hold answers or reference answers",
-            "correct",
-            two_valued,
-        )
+        reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
+        state.ask(reason, "correct", two_valued)
 
 
 def _never_agree(state: _Guessing) -> bool:
     """Whether no guess is its reference answer, so that one of the two columns is probably another."""
-    guess, reference = state.column("guess"), state.column("answer")
-    if not guess or not reference:
-        return False
-    pairs = [(a, b) for a, b in zip(guess.texts, reference.texts, strict=True) if a is not None and b is not None]
+    pairs = _pairs(state.column("guess"), state.column("answer"))
     return len(pairs) >= MIN_COMPARED and not any(agree(a, b) for a, b in pairs)
+
+
+def _pairs(guess: Column | None, reference: Column | None) -> list[tuple[str, str]]:
+    rows = zip(guess.texts, reference.texts, strict=True) if guess and reference else ()
+    return [(a, b) for a, b in rows if a is not None and b is not None]
 
 
 def _is_plain(column: Column) -> bool:
@@ -555,20 +550,15 @@ def _all(column: Column, fits: Callable[[str], object]) -> bool:
 
 
 def _identifies(state: _Guessing, ids: Column, text: Column | None) -> bool:
-    """Whether an id belongs to one text, and a text that is asked several times has one id."""
-    if text is None:
-        reference = state.column("answer")
-        if reference is None or len(ids.distinct) == state.rows:
-            return True
-        of_dataset = state.column("dataset")
-        keys = zip(ids.texts, of_dataset.texts if of_dataset else [None] * state.rows, strict=True)
-        pairs = {*zip(keys, reference.texts, strict=True)}
-        return len(pairs) == len({key for key, _ in pairs})
+    """Whether an id belongs to one text or, without texts, one reference answer, and a text that is asked again has one id."""
+    unique, known = len(ids.distinct) == state.rows, text or state.column("answer")
+    if known is None or (text is None and unique):
+        return True
     of_dataset = state.column("dataset")
     keys = zip(ids.texts, of_dataset.texts if of_dataset else [None] * state.rows, strict=True)
-    pairs = {*zip(keys, text.texts, strict=True)}
+    pairs = {*zip(keys, known.texts, strict=True)}
     one_text = len(pairs) == len({key for key, _ in pairs})
-    return one_text and not (len(ids.distinct) == state.rows and len(text.distinct) < state.rows / 1.5)
+    return one_text and not (text and unique and len(text.distinct) < state.rows / 1.5)
 
 
 def _is_answered_by_every_model(state: _Guessing, column: Column) -> bool:
@@ -588,13 +578,11 @@ def _looks_like_ids(column: Column, rows: int) -> bool:
 
 def _repeats(state: _Guessing) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
-    key = [state.column(role) for role in ("dataset", "model", "clue")] + [
-        state.column("question_id") or state.column("question")
-    ]
-    key += [state.column(role) for role in ("sample", "threshold", "elicitation", "date")]
-    columns = [column for column in key if column is not None]
-    if not (state.column("question_id") or state.column("question")):
+    question = state.column("question_id") or state.column("question")
+    if question is None:
         return
+    roles = ("dataset", "model", "clue", "sample", "threshold", "elicitation", "date")
+    columns = [question, *(column for role in roles if (column := state.column(role)))]
 
     def repeats(chosen: Sequence[Column]) -> int:
         return state.rows - len({*zip(*(column.texts for column in chosen), strict=True)})
@@ -612,7 +600,6 @@ def _repeats(state: _Guessing) -> None:
                 break
     if left:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
-        name = (state.column("question_id") or state.column("question") or columns[0]).name
-        reason = f"{left:,} rows answer a question of {name} again: which column tells these answers apart?"
+        reason = f"{left:,} rows answer a question of {question.name} again: which column tells these answers apart?"
         choices = tuple((role, c.name) for c in apart for role in ("model", "elicitation", "sample"))
-        state.result.unclear.append(Unclear(reason, apart[0].name if apart else name, choices))
+        state.result.unclear.append(Unclear(reason, apart[0].name if apart else question.name, choices))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from data.importing import dry_run
-from data.importing.dry_run import open_dry_run
+from data.importing import ingest
+from data.importing.ingest import open_dry_run
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import StoreError
@@ -82,7 +82,7 @@ def test_a_dry_run_keeps_its_version_while_others_write(store, tmp_path, run):
 
 def test_a_dry_run_starts_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
     bundles.put(store, bundles.write(tmp_path / "toy"))
-    staging, tries = dry_run.open_staging, []
+    staging, tries = ingest.open_staging, []
 
     def overtaken(store, largest, hidden):
         tries.append(store.version())
@@ -92,7 +92,7 @@ def test_a_dry_run_starts_again_when_its_version_is_gone(store, tmp_path, run, m
             raise OSError("the version is gone")
         return staging(store, largest, hidden)
 
-    monkeypatch.setattr(dry_run, "open_staging", overtaken)
+    monkeypatch.setattr(ingest, "open_staging", overtaken)
     with open_dry_run(store, [run], OPTIONS) as tried:
         assert tried.snapshot.version == store.version() != tries[0]
         assert len(rows(tried.snapshot)["runs"]) == 6

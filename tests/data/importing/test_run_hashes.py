@@ -11,7 +11,7 @@ from functools import partial
 import polars as pl
 import pytest
 
-from data.importing import run_hashes
+from data.importing.checks import run_ids
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
@@ -130,7 +130,7 @@ def in_one_piece(questions, tmp_path_factory):
 )
 def test_hashes_do_not_depend_on_the_pieces(hashes, in_one_piece, tmp_path, monkeypatch, limits):
     for name, limit in limits.items():
-        monkeypatch.setattr(run_hashes, name, limit)
+        monkeypatch.setattr(run_ids, name, limit)
     assert hashes(tmp_path, PIECES, elicitation="e") == in_one_piece
 
 

@@ -5,8 +5,7 @@ from functools import partial
 import pytest
 
 from data.importing import distributed_import
-from data.importing.dry_run import open_dry_run
-from data.importing.ingest import read_and_check
+from data.importing.ingest import open_dry_run, read_and_check
 from data.importing.staging import Decision, ImportOptions, open_staging
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved

@@ -1,4 +1,6 @@
-"""The ids of runs: a sha256 of their content in the order of questions and clues, independent of the order of the file.
+"""Names runs by their content. Runs that the store already has are set aside, but can get further gradings.
+
+The id of a run is from a sha256 of its content in the order of questions and clues, independent of the order of the file.
 
 Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as their
 lengths (-1 for null) and their joined content. The way guesses were graded does not count, only the correctness that the file or
@@ -9,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,8 +23,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import frame, literal
-from data.importing.states_of_rows import FAILED_GUESS
+from data.duckdb_and_polars import execute_with, frame, literal
+from data.importing.checks.responses import FAILED_GUESS, PLACES
+from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
+from data.importing.report import rows_without_answer
+from data.importing.staging import RunKey, Staging
+from data.plurals import counted
+from data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
+from data.store.gradings import grading_name
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
@@ -29,10 +39,101 @@ OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(
             "sample": "strlen(sample)", "buzz": "0", "state": "strlen(state)",
             "option_names": "16 * len(option_names)", "attributes": "strlen(attributes::varchar)"}  # fmt: skip
 AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # columns that are hashed as text, and the SQL for it
+ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
+
+
+def name_runs(staging: Staging) -> None:
+    """Name each run by its content, and fill ``runs_to_store`` and ``new_runs`` with the new ones."""
+    connection, report = staging.connection, staging.report
+    hashes = _run_hashes(connection)
+    stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
+    questions = dict(connection.execute("select dataset, count(*) from numbered_questions group by 1").fetchall())
+    position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
+    decisions, states, samples = _decisions(staging), _states(staging), _samples(staging)
+    rows: list[dict[str, object]] = []
+    runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
+    for n, dataset, model, elicitation, place in runs:
+        content = hashes[n]
+        run, key, name = content.sha256[:ID_DIGITS], RunKey(dataset, model, elicitation), None
+        if run not in stored:
+            of_name = runs_of_name(staging, key)
+            # An analyst's decisions are stored with a run, so a run with decisions is always a separate one.
+            same = None if n in decisions else run_with_same_answers(staging, n, content.items, of_name)
+            if same is None:
+                warn_of_name(staging, n, run, of_name)
+            else:
+                file = staging.files[place // PLACES].name
+                run, name = same, staging.grading_names.get(key) or grading_name(Path(file).name.partition(".")[0])
+        skipped = report.skipped.get(key, Counter())
+        counts, only_failed = states.get(n, (dict.fromkeys(OTHER_STATES, 0), 0))
+        items, answered = content.items - sum(counts.values()), content.questions - only_failed
+        line = f"run {run} ({model}, {elicitation}, {dataset}): {counted(items, 'item')} of {counted(answered, 'question')}"
+        report.runs.append(run)
+        if run in stored:
+            report.stored.append(run)
+            parts = ["already there", *(["but withdrawn"] if stored[run] else []), *add_gradings_to_stored(staging, n, run, name)]
+            report.lines.append(f"{line}, {', '.join(parts)}")
+            continue
+        missing = questions[dataset] - answered
+        rows.append({
+            "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
+            "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // PLACES].name,
+            "items": items, "questions": answered, "missing_questions": missing,
+            **{state: counts[state] for state in OTHER_STATES},
+            "samples": samples.get(n, 1), "respondents": key in staging.respondents,
+            "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
+        })  # fmt: skip
+        line += " imported" + (f"; {counted(missing, 'question')} not answered" if missing else "")
+        line += "".join(f"; {part}" for part in rows_without_answer(counts, skipped))
+        report.lines.append(line)
+    if rows:
+        new = pl.DataFrame(rows, infer_schema_length=None)
+        execute_with(connection, new, "create table runs_to_store as select n::integer as n, run, dataset from given")
+        sql = "select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from given order by position"
+        execute_with(connection, new, f"insert into new_runs by name {sql}")
+
+
+def _states(staging: Staging) -> dict[int, tuple[dict[State, int], int]]:
+    """Return the number of responses in each of ``OTHER_STATES``, and of questions with nothing but failed calls, by run."""
+    counts = ", ".join(f"count(*) filter ({among_states((state,))}) as {state}" for state in OTHER_STATES)
+    totals = ", ".join(f"sum({state})::bigint" for state in OTHER_STATES)
+    rows = staging.connection.execute(f"""
+        select run_number, count(*) filter (failed = items), {totals} from (
+            select run_number, question_number, count(*) as items, {counts} from responses_graded
+            where run_number in (select run_number from responses_graded where not {ANSWERED}) group by all
+        ) group by 1""").fetchall()
+    return {run: (dict(zip(OTHER_STATES, of_run, strict=True)), only_failed) for run, only_failed, *of_run in rows}
+
+
+def _samples(staging: Staging) -> dict[int, int]:
+    """Return the greatest number of answers to one clue, by run; empty if no response has a sample."""
+    if not staging.connection.execute("select 1 from responses_graded where sample is not null limit 1").fetchone():
+        return {}
+    rows = staging.connection.execute("""
+        select run_number, max(answers)::integer from (
+            select run_number, question_number, clue, count(*) as answers from responses_graded group by all
+        ) group by 1""").fetchall()
+    return dict(rows)
+
+
+def _decisions(staging: Staging) -> dict[int, str]:
+    """Return the decisions that the grades of a run depend on, as JSON, by run."""
+    if not staging.connection.execute("select 1 from decided_rows limit 1").fetchone():
+        return {}
+    rows = frame(
+        staging.connection,
+        """select run_number, question_id, clue, guess, correct
+        from responses_graded s join numbered_questions q on q.n = s.question_number
+        where decided order by run_number, question_id, clue""",
+    )
+    decisions: dict[int, list[dict[str, object]]] = defaultdict(list)
+    for row in rows.to_dicts():
+        decisions[row.pop("run_number")].append(row)
+    return {run: json.dumps(decided) for run, decided in decisions.items()}
 
 
 @dataclass
-class RunHash:
+class _RunHash:
     """The hash of one run, fed with its rows in order. ``close`` sets ``sha256``. ``questions`` counts different ones."""
 
     items: int = 0
@@ -42,7 +143,7 @@ class RunHash:
     _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
     _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
-    def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
+    def feed(self, rows: pl.DataFrame, ids: _Ids) -> None:
         question = rows["question_number"].to_numpy()
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
@@ -71,11 +172,11 @@ class RunHash:
         self._columns.clear()
 
 
-def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
+def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
     """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Returns the hashes by run number."""
-    hashes: dict[int, RunHash] = {}
+    hashes: dict[int, _RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
-    ids = Ids(connection)
+    ids = _Ids(connection)
     filled = ", ".join(f"count({name})" for name in OPTIONAL)
     *counts, failed = connection.execute(f"select {filled}, count(*) filter (failed) from responses_graded").fetchall()[0]
     present = [name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess"]
@@ -93,13 +194,13 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
         numbers = rows["run_number"].to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(rows)]
         for start, end in pairwise(cuts):
-            hashes.setdefault(int(numbers[start]), RunHash()).feed(rows[start:end], ids)
+            hashes.setdefault(int(numbers[start]), _RunHash()).feed(rows[start:end], ids)
     for n, *head in heads:
         hashes[n].close(head)
     return hashes
 
 
-class Ids:
+class _Ids:
     """Question ids by number. With more than ``IDS`` questions, only those near the last ones looked up are in memory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:

@@ -13,8 +13,7 @@ from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callba
 from dash.development.base_component import Component
 
 from dashboard.ui.html import data
-from dashboard.ui.names import MAX_LABEL_LENGTH, distinct_short_names
-from dashboard.ui.numbers import short
+from dashboard.ui.text import MAX_LABEL_LENGTH, distinct_short_names, short
 from queries.metrics import Metric
 from queries.rankings import RankCorrelation
 

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from dashboard.registry.tables import Table
 from dashboard.ui.html import aria, data
-from dashboard.ui.numbers import DASH, short
+from dashboard.ui.text import DASH, short
 
 Content = str | Component | Sequence[Any] | None
 

@@ -18,7 +18,7 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, section

@@ -9,16 +9,14 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui import figure as fig
+from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
 from dashboard.ui.runs import (
     Panels,
     RunColours,
@@ -33,6 +31,7 @@ from dashboard.ui.runs import (
 )
 from dashboard.ui.section import heading, note
 from dashboard.ui.table import Content, PageColumn, html_table, interval
+from dashboard.ui.text import DIFFICULTY_SOURCES, short
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction

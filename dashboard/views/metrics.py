@@ -14,9 +14,9 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
 from dashboard.ui.html import aria
-from dashboard.ui.numbers import CURVE_NAMES
 from dashboard.ui.section import heading
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import CURVE_NAMES
 from queries.interval_coverage_in_simulations import MeasuredClaim
 from queries.metric_definitions import (
     MetricDefinition,

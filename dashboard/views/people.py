@@ -15,16 +15,15 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import answered
-from dashboard.ui.numbers import short
 from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people

@@ -13,15 +13,15 @@ from dashboard.registry.composed import question_list
 from dashboard.registry.keys import DEFAULT_METRICS, default_metric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected, withdrawn_banner
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import short
 from dashboard.ui.quizbowl import main_answer, without_markup
 from dashboard.ui.runs import run_colours, run_names
 from dashboard.ui.section import heading, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, html_table, span
+from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.reliability.diagrams import reliability_diagrams
 from dashboard.views.runs import provenance

@@ -20,7 +20,7 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.html import page_link
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table

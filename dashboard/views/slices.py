@@ -11,23 +11,21 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address
-from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import p_value_text, percent, short
 from dashboard.ui.published_values import parts_menu, published_parts
 from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.runs import RunColours, named, run_colours, run_names
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
+from dashboard.ui.text import p_value_text, percent, short
 from dashboard.views.leaderboard.view import cell_parts
 from data.plurals import counted
 from queries.breakdown import (

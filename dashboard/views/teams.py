@@ -11,20 +11,18 @@ from dash.development.base_component import Component
 from flask import Response
 
 from dashboard.registry.addresses import get_selected
-from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields
-from dashboard.registry.views import serve
+from dashboard.registry.views import Cited, serve
 from dashboard.service import service
+from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import percent
 from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
+from dashboard.ui.text import distinct_short_names, percent
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text

@@ -7,19 +7,17 @@ from collections.abc import Callable, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import BinnedRun, Intervals
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, with_interval
-from dashboard.registry.views import serve
-from dashboard.ui.controls import menu
+from dashboard.registry.views import Cited, serve
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import CALIBRATION_AXES, FAINT, OTHERS, Names, PlotlyJson, agreement_figure, figure, panel_axes, panels
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
 from dashboard.ui.section import heading, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import CALIBRATION_COLUMNS, short
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS

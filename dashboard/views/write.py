@@ -19,10 +19,10 @@ from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.numbers import short
 from dashboard.ui.runs import named
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import short
 from data.plurals import counted
 from queries.drafts import (
     ELICITATIONS,

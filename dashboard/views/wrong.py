@@ -8,20 +8,18 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, fields
-from dashboard.registry.views import serve
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.registry.views import Cited, serve
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, percent
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_column, run_names
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import DASH, percent
 from data.plurals import counted
 from queries.confidently_wrong import MAX_LISTED, SURE, confidently_wrong
 from queries.metrics import CATALOGUE

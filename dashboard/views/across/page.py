@@ -19,8 +19,8 @@ from dashboard.ui.controls import menu, several
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
-from dashboard.ui.numbers import percent
 from dashboard.ui.section import controls, heading, note
+from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted

@@ -14,10 +14,9 @@ from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.html import page_link
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import short
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, Columns, PageColumn, html_table, interval, noted, span
+from dashboard.ui.text import distinct_short_names, short
 from data.plurals import counted
 from queries.across import (
     Across,

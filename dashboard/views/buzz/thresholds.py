@@ -12,10 +12,10 @@ from dash.development.base_component import Component
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data, page_link
-from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds

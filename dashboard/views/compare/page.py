@@ -8,15 +8,13 @@ from typing import Annotated, Any
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address
-from dashboard.registry.cited import Cited, paired
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import Cited, paired, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu, several
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu, several
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names

@@ -14,11 +14,10 @@ from dash.development.base_component import Component
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain
 from dashboard.ui.html import page_link
-from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names
-from dashboard.ui.numbers import DASH, p_value_text, short
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
+from dashboard.ui.text import DASH, MAX_NAME_LENGTH, distinct_short_names, p_value_text, short
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE

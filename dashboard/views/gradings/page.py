@@ -12,20 +12,19 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
+from dashboard.registry.views import Cited
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.notices import judge_error
-from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import run_names
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval
+from dashboard.ui.text import DASH, percent, short
 from dashboard.views.gradings.addresses import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED

@@ -8,10 +8,9 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
 from dashboard.ui.table import Cell, Content, PageColumn, html_table
+from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
 from queries.question import Question, RunResponses

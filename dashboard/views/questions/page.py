@@ -16,15 +16,13 @@ from flask import Response, request
 from dashboard.access.signed_links import ROWS
 from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.addresses import get_selected, pairs
-from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
 from dashboard.registry.tables import Column, Table, column
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import Cited, View, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
 from dashboard.ui.section import heading, note, rest_as_file

@@ -10,10 +10,10 @@ from operator import itemgetter
 from dash import html
 
 from dashboard.ui.figure import CALIBRATION_AXES, FAINT, INK, MUTED, OTHERS, PlotlyJson, figure, padded, panel_axes, panels
-from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
 from dashboard.ui.runs import RunColours, run_column
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
+from dashboard.ui.text import CALIBRATION_COLUMNS, short
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric

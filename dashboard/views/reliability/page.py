@@ -8,22 +8,20 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import WILSON, Cited
 from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import between, menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import between, filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, tick
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
 from dashboard.ui.section import heading, section, tabs
 from dashboard.ui.table import Cell, Columns, PageColumn, html_table
+from dashboard.ui.text import DASH, tick
 from dashboard.views.reliability.diagrams import (
     MEASURED,
     METHOD_NAMES,

@@ -10,10 +10,10 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.numbers import p_value_text, short
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
+from dashboard.ui.text import p_value_text, short
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych

@@ -58,15 +58,15 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
     return labelled(label, chips, key)
 
 
-def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
-    """Return a menu for choosing one value; the value "" is left out of the address.
+def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice", default: str = "") -> Component:
+    """Return a menu for choosing one value; the ``default`` is left out of the address.
 
     ``options`` maps values to names; for ``kind`` see the module's docstring.
     """
-    named = [{"label": name, "value": value} for value, name in options.items()]
+    named = [{"label": name, "value": "" if value == default else value} for value, name in options.items()]
     inner = dcc.Dropdown(
         options=named,
-        value=chosen,
+        value="" if chosen == default else chosen,
         id=control(key, kind),
         clearable=False,
         searchable=len(options) > MAX_UNSEARCHED,

@@ -135,6 +135,36 @@ def downwards(rows: int, room: float = 0.1) -> list[float]:
     return [rows - 0.5 + room, -0.5 - room]
 
 
+def row_axis(labels: Sequence[str], room: float = 0.1, **more: Any) -> PlotlyJson:
+    """Return the y axis of rows with labels; see ``downwards``."""
+    places = list(range(len(labels)))
+    named: PlotlyJson = {"tickvals": places, "ticktext": [*labels], "tickfont": {"size": 12, "color": INK}, "showgrid": False}
+    return axis(range=downwards(len(labels), room), **(named | more))
+
+
+def whiskers(
+    values: Sequence[float | None], lows: Iterable[float | None], highs: Iterable[float | None], colour: str = INK, **more: Any
+) -> PlotlyJson:
+    """Return error bars from the ends of intervals; without length where there is no interval."""
+
+    def reach(ends: Iterable[float | None], sign: int) -> list[float]:
+        return [sign * (end - (value or 0.0)) if end is not None else 0.0 for value, end in zip(values, ends, strict=True)]
+
+    shared = {"type": "data", "symmetric": False, "color": colour, "thickness": 1, "width": 0}
+    return shared | {"array": reach(highs, 1), "arrayminus": reach(lows, -1)} | more
+
+
+def diagonal(axes: Mapping[str, str]) -> PlotlyJson:
+    """Return the line of a panel on which both axes have the same value."""
+    line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
+    return {**line, "line": {"color": FAINT, "width": 1}, **axes}
+
+
+def rounded(values: Iterable[float | None], digits: int = 5) -> list[float | None]:
+    """Return values with as many significant digits as are drawn."""
+    return [None if value is None else float(f"{value:.{digits}g}") for value in values]
+
+
 def layout(height: int, **more: Any) -> PlotlyJson:
     """Return a layout without decoration."""
     return {

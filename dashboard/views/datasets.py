@@ -13,7 +13,7 @@ from flask import Response
 
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
-from dashboard.registry.addresses import accept, get_selected, pairs
+from dashboard.registry.addresses import accept, get_selected, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
@@ -28,7 +28,7 @@ from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_s
 from data.plurals import counted
 from data.readers import Format, formats
 from queries.datasets import Dataset, Datasets, prompts
-from queries.selection import Request, read_parameters
+from queries.selection import Request
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
@@ -53,8 +53,7 @@ def post_samples() -> Response:
     """Remove the bundled datasets, `{"stored": false}`, or import them again, `{"stored": true}`. 409 if somebody has added runs
     to them. Responds as `GET /api/v1/datasets` does.
     """
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
+    by = writer()
     try:
         (restore_samples if read_body(_Samples).stored else remove_samples)(service().store, by)
     except SamplesInUse as error:

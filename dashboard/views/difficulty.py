@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -30,7 +30,7 @@ from dashboard.ui.runs import (
     with_panels,
 )
 from dashboard.ui.section import heading, note
-from dashboard.ui.table import Content, PageColumn, html_table, interval
+from dashboard.ui.table import Content, PageColumn, columns_by, html_table, interval
 from dashboard.ui.text import DIFFICULTY_SOURCES, short
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
@@ -157,12 +157,8 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     rows += [
         (teams.name, [fraction.accuracy if guessing else fraction.right for fraction in teams.fractions]) for teams in people
     ]
-
-    def at(place: int) -> Callable[[tuple[Content, list[float | None]]], float | None]:
-        return lambda row: row[1][place]
-
     marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
-    columns = [PageColumn(mark, at(place), number=True) for place, mark in enumerate(marks)]
+    columns = columns_by(dict(enumerate(marks)), lambda place, row: row[1][place])
     return fig.figure(
         "revealed",
         revealed_figure(result, names, colours),
@@ -271,20 +267,18 @@ def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Na
 def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names, rows: Mapping[str, int]) -> PlotlyJson:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
-    highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
-    lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    ends = [((cell.low, cell.high) if row.run in colours else (None, None)) for _, row, cell in cells]
     shown = [row.run for _, row, _ in cells]
     shades = [colours.get(run, fig.OTHERS) for run in shown]
-    intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
-    spans: dict[str, list[float]] = {
-        "array": [high - value if run in colours else 0 for run, high, value in zip(shown, highs, values, strict=True)],
-        "arrayminus": [value - low if run in colours else 0 for run, low, value in zip(shown, lows, values, strict=True)],
-    }
+    intervals = [
+        f"[{value if cell.low is None else cell.low:.3f}, {value if cell.high is None else cell.high:.3f}]"
+        for value, (_, _, cell) in zip(values, cells, strict=True)
+    ]
     return {
         "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
         "meta": {"runs": [row.run for _, row, _ in cells]},
         "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
-        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": fig.MUTED, **spans},
+        "error_x": fig.whiskers(values, [low for low, _ in ends], [high for _, high in ends], fig.MUTED, thickness=1.2),
         "customdata": [[fig.plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from dash import html
@@ -15,7 +15,7 @@ from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
 from dashboard.ui.html import aria
 from dashboard.ui.section import heading
-from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES
 from queries.interval_coverage_in_simulations import MeasuredClaim
 from queries.metric_definitions import (
@@ -199,18 +199,15 @@ def _example(example: SakaiExample) -> html.Details:
         unchanged = [f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original]
         return ", ".join(changed or unchanged)
 
-    def value(key: str) -> Callable[[SakaiSystem], Cell]:
-        def cell(system: SakaiSystem) -> Cell:
-            broken = key in system.refuted
-            return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
-
-        return cell
+    def value(key: str, system: SakaiSystem) -> Cell:
+        broken = key in system.refuted
+        return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
 
     columns = [
         PageColumn("System", "system"),
         PageColumn("Axiom", lambda system: system.axiom or None),
         PageColumn("Instances", items),
-        *(PageColumn(titles[key], value(key), number=True) for key in example.systems[0].values),
+        *columns_by({key: titles[key] for key in example.systems[0].values}, value),
     ]
     summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
     note = "Three bins of equal mass, as in the paper. ✗: the metric calls the copy better than X or, for W, no worse."

@@ -14,7 +14,7 @@ from flask import Response
 from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import model_path, run_path
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, pairs
+from dashboard.registry.addresses import accept, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -23,7 +23,7 @@ from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, downwards, figure, layout, padded, plain
+from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, layout, padded, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
 from dashboard.ui.section import controls, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, noted
@@ -35,7 +35,6 @@ from data.store.models import FACTS, BadModel, NoSuchModel, describe, merge, ren
 from queries.across import AcrossCell
 from queries.metrics import CATALOGUE, METRICS
 from queries.models import Model, ModelAcross, ModelRun, model, models
-from queries.selection import read_parameters
 from queries.selection.parameter_kinds import BadRequest, Text
 from queries.selection.view_parameters_base import NoParameters
 
@@ -89,7 +88,7 @@ def post_merge() -> Response:
     """Make models one: `{"models": ["opus-5", "lab/opus-5"], "into": "opus-5"}`. `into` is the model that remains, or a new name.
     Run ids, and addresses that name runs or the names of files, do not change. Responds as `GET /api/v1/models` does.
     """
-    by, body = _writer(), read_body(_Merge)
+    by, body = writer(), read_body(_Merge)
     with _refusals(body.models):
         merge(service().store, body.models, body.into, by)
     return _listed()
@@ -98,7 +97,7 @@ def post_merge() -> Response:
 @accept("POST", "/api/v1/models/split")
 def post_split() -> Response:
     """Make one of a model's names a model of its own again: `{"name": "lab/opus-5"}`. Responds as `GET /api/v1/models` does."""
-    by, body = _writer(), read_body(_Split)
+    by, body = writer(), read_body(_Split)
     with _refusals([body.name]):
         split(service().store, body.name, by)
     return _listed()
@@ -109,7 +108,7 @@ def post_rename() -> Response:
     """Call a model by another name: `{"model": "opus-5", "name": "Opus 5"}`. The names of its runs stay. Responds as
     `GET /api/v1/models` does.
     """
-    by, body = _writer(), read_body(_Rename)
+    by, body = writer(), read_body(_Rename)
     with _refusals([body.model]):
         rename(service().store, body.model, body.name, by)
     return _listed()
@@ -120,17 +119,11 @@ def post_describe() -> Response:
     """Set facts about a model: `{"model", "organisation", "released", "sizes", "notes"}`. `released` is a year, a month or a day.
     A fact that is null or blank is removed, and one that is absent stays. Responds as `GET /api/v1/models` does.
     """
-    by, body = _writer(), read_body(_Describe)
+    by, body = writer(), read_body(_Describe)
     facts = {key: value for key, value in msgspec.structs.asdict(body).items() if key != "model" and value is not msgspec.UNSET}
     with _refusals([body.model]):
         describe(service().store, body.model, facts, by)
     return _listed()
-
-
-def _writer() -> str:
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
-    return by
 
 
 @contextmanager
@@ -239,7 +232,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
     about = result.about
-    metrics = {"" if choice.key == ACROSS_METRIC else choice.key: choice.name for choice in METRICS}
+    metrics = {choice.key: choice.name for choice in METRICS}
     top: list[Component | None] = [
         heading(
             about.model,
@@ -259,7 +252,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     diagrams.diagrams = [diagram for diagram in diagrams.diagrams if diagram.run in runs]
     return [
         *top,
-        controls(menu("metric", "Metric", metrics, "" if metric.key == ACROSS_METRIC else metric.key)),
+        controls(menu("metric", "Metric", metrics, metric.key, default=ACROSS_METRIC)),
         section(
             "Runs",
             "Values and ranks are those of each dataset's leaderboard. Best relative rank first.",
@@ -369,29 +362,23 @@ ROW_HEIGHT, MAX_LABEL = 24, 44  # pixels; characters
 def overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
     """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
     known = [run for run in runs if run.cell.overconfidence is not None]
-    ends = [(run.cell.overconfidence_low, run.cell.overconfidence_high) for run in known]
+    lows = [run.cell.overconfidence_low for run in known]
+    highs = [run.cell.overconfidence_high for run in known]
     values = [run.cell.overconfidence or 0.0 for run in known]
     labels = [plain(name) for name in distinct_short_names([names[run.cell.run] for run in known], MAX_LABEL)]
     return {
         "data": [{
             "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(known))), "customdata": labels,
             "marker": {"size": 9, "color": INK}, "hovertemplate": "%{customdata}: %{x:.3f}<extra></extra>",
-            "error_x": {
-                "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 0,
-                "array": [0.0 if high is None else high - value for (_, high), value in zip(ends, values, strict=True)],
-                "arrayminus": [0.0 if low is None else value - low for (low, _), value in zip(ends, values, strict=True)],
-            },
+            "error_x": whiskers(values, lows, highs),
         }],
         "layout": layout(
             ROW_HEIGHT * max(len(known), 2) + 64,
             xaxis=axis(
                 "← underconfident · overconfident →", zeroline=True, zerolinecolor=FAINT,
-                range=padded([*values, *(end for pair in ends for end in pair)], zero=True),
+                range=padded([*values, *lows, *highs], zero=True),
             ),
-            yaxis=axis(
-                showgrid=False, range=downwards(len(known)), tickvals=list(range(len(known))), ticktext=labels,
-                tickfont={"size": 12, "color": INK},
-            ),
+            yaxis=row_axis(labels),
         ),
     }  # fmt: skip
 

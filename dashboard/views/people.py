@@ -16,7 +16,7 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, diagonal, figure, padded, panel_axes, panels, plain
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import answered
@@ -260,8 +260,7 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     data: list[PlotlyJson] = []
     for place in range(len(titles)):
         axes = panel_axes(place)
-        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
-        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data.append(diagonal(axes))
         for run in shown:
             bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
             data.append({

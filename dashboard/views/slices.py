@@ -337,7 +337,6 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     colours = run_colours(request.facets, list(runs))
-    metrics = metric_names(RANKED, request.facets, DEFAULT_METRIC)
     link = partial(_link, request)
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
@@ -348,7 +347,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
         ),
         controls(
-            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("metric", "Metric", metric_names(RANKED, request.facets), metric.key, default=DEFAULT_METRIC),
             menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
             *_division(request),
             parts_menu(request.parameters.published, _by(request)),
@@ -383,8 +382,7 @@ def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
     if len(offered) < 2:
         return []
-    names = {"" if by == default else by: split_key(by)[1] or by for by in offered}
-    return [menu("by", "Table by", names, "" if _by(request) == default else _by(request))]
+    return [menu("by", "Table by", {by: split_key(by)[1] or by for by in offered}, _by(request), default=default)]
 
 
 def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:

@@ -16,7 +16,7 @@ from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, layout, plain, row_axis
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.quizbowl import main_answer
@@ -271,11 +271,7 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
         "layout": layout(
             ROW * len(teams) + 58,
             xaxis=axis("share of the question read at a correct buzz", **SHARE),
-            yaxis=axis(
-                range=downwards(len(teams)), showgrid=False, tickvals=places,
-                ticktext=[plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
-                tickfont={"size": 12, "color": INK},
-            ),
+            yaxis=row_axis([plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)]),
         ),
     }  # fmt: skip
 
@@ -308,9 +304,8 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
         "layout": layout(
             (ROW + 6) * len(categories) + 58,
             xaxis=axis("share of the question read", **SHARE),
-            yaxis=axis(
-                range=downwards(len(categories)), tickvals=list(place.values()),
-                ticktext=[plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)],
+            yaxis=row_axis(
+                [plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)], showgrid=True,
                 tickfont={"size": 12, "color": MUTED},
             ),
         ),

@@ -67,15 +67,14 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Confidently wrong")]
     names, colours = run_names(result.runs), run_colours(request.facets, highlighted_runs(request, CATALOGUE["brier"]))
-    choices = sorted({*OFFERED, least})
-    options = {"" if value == SURE else format_number(value): f"at least {percent(value, 0)}" for value in choices}
+    options = {format_number(value): f"at least {percent(value, 0)}" for value in sorted({*OFFERED, least})}
     one = len(request.selection.run) == 1
     show = "All runs" if one else "Only this run"
     return [
         heading(
             "Confidently wrong",
             f"{request.facets.title}: answers that are wrong although the run was at least {percent(least, 0)} sure",
-            menu("least", "Sure", options, "" if least == SURE else format_number(least)),
+            menu("least", "Sure", options, format_number(least), default=format_number(SURE)),
         ),
         html_table(
             [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from dash import html
@@ -13,7 +13,7 @@ from dashboard.ui.html import data
 from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import RunColours, legend, named, run_column
 from dashboard.ui.section import note, section
-from dashboard.ui.table import Cell, Content, PageColumn, html_table, noted, span
+from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
 from dashboard.ui.text import DASH, percent, short
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
@@ -56,14 +56,11 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
 
 
 def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
-    def by(mark: float) -> Callable[[tuple[BuzzCurve, str]], float]:
-        place = round(mark * (len(curves.revealed) - 1))
-        return lambda row: getattr(row[0], row[1])[place]
-
+    last = len(curves.revealed) - 1
     columns = [
         PageColumn("Who", lambda row: curve_name(row[0], names)),
         PageColumn("Buzzes", lambda row: row[1]),
-        *(PageColumn(f"by {mark:.0%}", by(mark)) for mark in MARKS),
+        *columns_by({mark: f"by {mark:.0%}" for mark in MARKS}, lambda mark, row: getattr(row[0], row[1])[round(mark * last)]),
         PageColumn("Teams", lambda row: row[0].teams if row[0].kind == "human" else "", number=True),
         PageColumn("Questions heard", lambda row: row[0].heard),
     ]
@@ -106,7 +103,6 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             return named(colours.get(row.run), names[row.run])
         return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
 
-    columns = [PageColumn(heading, _rate(key), number=True) for key, heading in RATES.items()]
     return section(
         "Buzzing when right, holding back when wrong",
         words,
@@ -116,7 +112,7 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
         ),
         html_table(
-            [PageColumn("Who", name), *columns],
+            [PageColumn("Who", name), *columns_by(RATES, _rate)],
             [*rates.runs, *(team for team in rates.teams if team.teams)],
             "Buzz rates",
             "habits",
@@ -126,20 +122,16 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
     )
 
 
-def _rate(key: str) -> Callable[[RunBuzzRates | TeamBuzzRates], Cell]:
+def _rate(key: str, row: RunBuzzRates | TeamBuzzRates) -> Cell:
     """A rate of a run, or the mean of several teams; a lower bound if what they would have answered is not recorded."""
-
-    def cell(row: RunBuzzRates | TeamBuzzRates) -> Cell:
-        value, missing = getattr(row, key), row.missing.get(key, "")
-        if isinstance(row, RunBuzzRates):
-            return Cell(value, missing, attributes=data(key=key))
-        if key not in BOUNDS:
-            return Cell(value, missing)
-        bound = getattr(row, BOUNDS[key])
-        shown = f"≥ {short(bound)}" if value is None and bound is not None else value
-        return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
-
-    return cell
+    value, missing = getattr(row, key), row.missing.get(key, "")
+    if isinstance(row, RunBuzzRates):
+        return Cell(value, missing, attributes=data(key=key))
+    if key not in BOUNDS:
+        return Cell(value, missing)
+    bound = getattr(row, BOUNDS[key])
+    shown = f"≥ {short(bound)}" if value is None and bound is not None else value
+    return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
 
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel
@@ -307,11 +299,11 @@ def buzz_categories(
             return named(None, f"{group.name} (played as a team)")
         return named(colours.get(group.name), names.get(group.name, group.name))
 
-    def cell_of(category: str | None) -> Callable[[BuzzOutcomes], Cell]:
-        return lambda group: _cell({outcome.category: outcome for outcome in group.categories}.get(category))
+    def cell_of(category: str | None, group: BuzzOutcomes) -> Cell:
+        return _cell({outcome.category: outcome for outcome in group.categories}.get(category))
 
     columns = [PageColumn("Who", name), PageColumn("All", lambda group: _cell(_total(group)), number=True)]
-    columns += [PageColumn(category or "not stated", cell_of(category), number=True) for category in result.categories]
+    columns += columns_by({category: category or "not stated" for category in result.categories}, cell_of)
     title = "Correct buzzes per incorrect buzz, by category"
     return section(
         title,
@@ -352,12 +344,9 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
     if not runs:
         return None
 
-    def within(place: int) -> Callable[[RunAndMedian], Cell]:
-        return lambda run: _share_cell(run.within[place], run.questions)
-
-    def cell_of(category: str | None) -> Callable[[RunAndMedian], Cell]:
-        parts = {run.run: part for run in runs for part in run.categories if part.category == category}
-        return lambda run: _share_cell(part.earlier, part.questions) if (part := parts.get(run.run)) else _share_cell(None, 0)
+    def cell_of(category: str | None, run: RunAndMedian) -> Cell:
+        part = next((part for part in run.categories if part.category == category), None)
+        return _share_cell(part.earlier, part.questions) if part else _share_cell(None, 0)
 
     def earlier(heading: str) -> list[PageColumn]:
         return [
@@ -365,9 +354,10 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
             PageColumn(heading, lambda run: _share_cell(run.earlier, run.questions), number=True),
         ]
 
-    by_words = [PageColumn(_by(words), within(place), number=True) for place, words in enumerate(result.words)]
+    headings = dict(enumerate(map(_by, result.words)))
+    by_words = columns_by(headings, lambda place, run: _share_cell(run.within[place], run.questions))
     categories = dict.fromkeys(part.category for run in runs for part in run.categories)
-    by_category = [PageColumn(name or "not stated", cell_of(name), number=True) for name in categories]
+    by_category = columns_by({name: name or "not stated" for name in categories}, cell_of)
     label, title = "Right before people, or within some words of their median", "Earlier than people, by category"
     return section(
         "Earlier than people",

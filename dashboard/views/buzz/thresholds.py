@@ -192,7 +192,6 @@ def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) ->
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run
-DIGITS = 5  # significant digits of what is drawn
 HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
 
 
@@ -216,7 +215,7 @@ def wins_figure(
     for run in runs:
         curve = run.curve
         assert curve is not None and curve.expected_wins is not None
-        x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
+        x, y = curve.thresholds, fig.rounded(curve.expected_wins)
         data.append({
             "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "meta": run.run,
             "line": {**fig.run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,

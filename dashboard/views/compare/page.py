@@ -165,8 +165,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     tones = (colours.own[a], colours.own[b])
     names = (runs[a], runs[b])
     standard = default_metric(request.facets)
-    metrics = metric_names(PER_QUESTION, request.facets, standard)
-
+    metrics = metric_names(PER_QUESTION, request.facets)
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
@@ -178,7 +177,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         controls(
             menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
             menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
-            menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+            menu("metric", "Question by question", metrics, metric.key, default=standard),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
         questions_section(questions, metric, names, tones, request.question_link),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -13,7 +13,7 @@ from dashboard.ui.controls import control, labelled
 from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data
 from dashboard.ui.runs import RunColours, named
-from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
+from dashboard.ui.table import Cell, Content, PageColumn, bracketed, columns_by, html_table
 from dashboard.ui.text import short
 from queries.decide import (
     DECIDE_METRICS,
@@ -189,12 +189,8 @@ def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> ht
 
 def _curves(rows: Sequence[tuple[str, Sequence[float | None]]], places: Mapping[str, int], label: str) -> html.Div:
     """Return a row per name, with its values at some places."""
-
-    def at(place: int) -> Callable[[tuple[str, Sequence[float | None]]], float | None]:
-        return lambda row: row[1][place]
-
-    columns = [PageColumn(heading, at(place), number=True) for heading, place in places.items()]
-    return html_table([PageColumn("Run", lambda row: row[0]), *columns], rows, label)
+    columns = columns_by({place: heading for heading, place in places.items()}, lambda place, row: row[1][place])
+    return html_table([PageColumn("Run", itemgetter(0)), *columns], rows, label)
 
 
 def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: bool) -> html.Div:
@@ -227,7 +223,6 @@ clientside_callback(
 
 
 HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
-DIGITS = 5  # significant digits of what is drawn
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
@@ -259,7 +254,7 @@ def _over_t(
     if people:
         data.append({
             "type": "scatter", "mode": "lines", "name": "people",
-            "x": decisions.thresholds[:-1], "y": _rounded(people.net_score.values),
+            "x": decisions.thresholds[:-1], "y": fig.rounded(people.net_score.values),
             "line": {"color": fig.INK, "width": 2, "dash": "dot"},
             "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
@@ -285,13 +280,13 @@ def _over_t(
 
 def difference_figure(difference: CurveDifference, thresholds: Sequence[float], t: float) -> PlotlyJson:
     """Draw the Murphy curve of the first run minus that of the second, with its simultaneous band. A line marks ``t``."""
-    low, high = _rounded(difference.low), _rounded(difference.high)
+    low, high = fig.rounded(difference.low), fig.rounded(difference.high)
     edges = [*high, *low[::-1]]
     band: PlotlyJson = {
         "type": "scatter", "mode": "lines", "x": [*thresholds, *thresholds[::-1]], "y": edges, "fill": "toself",
         "fillcolor": "var(--accent-soft)", "line": {"width": 0}, "hoverinfo": "skip", "name": "95 % for all t at once",
     }  # fmt: skip
-    values = _rounded(difference.difference)
+    values = fig.rounded(difference.difference)
     line = {
         "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": fig.INK, "width": 2},
         "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
@@ -360,7 +355,7 @@ def _line(
 ) -> PlotlyJson:
     return {
         "type": "scatter", "mode": "lines", "name": fig.plain(names[run]), "meta": run, "line": fig.run_line(colours, run),
-        "showlegend": run in colours, "x": [*x][: len(y)], "y": _rounded(y),
+        "showlegend": run in colours, "x": [*x][: len(y)], "y": fig.rounded(y),
         "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
     }  # fmt: skip
 
@@ -388,7 +383,3 @@ def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, 
 def nearest(t: float) -> int:
     """Return the index of the curves' threshold nearest to t, at most that of 0.99: the cost t/(1 - t) is infinite at 1."""
     return min(round(100 * t), 99)
-
-
-def _rounded(values: Sequence[float | None]) -> list[float | None]:
-    return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]

@@ -210,10 +210,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
         "layout": fig.layout(
             (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
             xaxis=fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
-            yaxis=fig.axis(
-                range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,
-                tickfont={"size": 10.5 if dense else 12, "color": fig.INK},
-            ),
+            yaxis=fig.row_axis(labels, tickfont={"size": 10.5 if dense else 12, "color": fig.INK}),
         ),
     }  # fmt: skip
 
@@ -229,32 +226,23 @@ def metric_figure(board: Leaderboard, metric: Metric, names: Mapping[str, str], 
     rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
     labels = [fig.plain(text) for text in distinct_short_names([names[row.run] for row, _ in rows], MAX_NAME_LENGTH)]
     values = [cell.value or 0.0 for _, cell in rows]
-    over = [value if cell.high is None else cell.high for value, (_, cell) in zip(values, rows, strict=True)]
-    under = [value if cell.low is None else cell.low for value, (_, cell) in zip(values, rows, strict=True)]
+    lows, highs = [cell.low for _, cell in rows], [cell.high for _, cell in rows]
+    ends = fig.padded([*values, *lows, *highs], zero=True)
     return {
         "data": [
             {
                 "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(rows))), "cliponaxis": False,
                 "meta": {"runs": [row.run for row, _ in rows]},
                 "marker": {"size": 10, "color": [colours.get(row.run, fig.OTHERS) for row, _ in rows]},
-                "error_x": {
-                    "type": "data", "symmetric": False, "thickness": 1.5, "width": 0, "color": fig.MUTED,
-                    "array": [end - value for end, value in zip(over, values, strict=True)],
-                    "arrayminus": [value - end for end, value in zip(under, values, strict=True)],
-                },
+                "error_x": fig.whiskers(values, lows, highs, fig.MUTED, thickness=1.5),
                 "customdata": [[fig.plain(names[row.run]), _interval(cell.low, cell.high)] for row, cell in rows],
                 "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
             }
         ],
         "layout": fig.layout(
             ROW * len(rows) + 64,
-            xaxis=fig.axis(
-                fig.plain(metric.name), range=fig.padded([*over, *under], zero=True), zeroline=True, zerolinecolor=fig.MUTED
-            ),
-            yaxis=fig.axis(
-                range=fig.downwards(len(rows)), tickvals=list(range(len(rows))), ticktext=labels, showgrid=False,
-                tickfont={"size": 12, "color": fig.INK},
-            ),
+            xaxis=fig.axis(fig.plain(metric.name), range=ends, zeroline=True, zerolinecolor=fig.MUTED),
+            yaxis=fig.row_axis(labels),
         ),
     }  # fmt: skip
 
@@ -326,18 +314,14 @@ def release_dates_figure(
         })  # fmt: skip
     for run_id in fig.grey_first([*by_id], colours):
         run, colour = by_id[run_id], colours.get(run_id, fig.OTHERS)
-        reach = {} if run.low is None or run.high is None or run.value is None else {
-            "error_y": {
-                "type": "data", "symmetric": False, "array": [run.high - run.value], "arrayminus": [run.value - run.low],
-                "color": colour, "thickness": 1.5, "width": 3,
-            }
-        }  # fmt: skip
+        shown = {"thickness": 1.5, "width": 3, "visible": run.low is not None}
         data.append({
             "type": "scatter", "mode": "markers", "meta": run_id, "name": fig.plain(names[run_id]),
             "showlegend": run_id in colours, "x": [run.day], "y": [run.value],
             "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
+            "error_y": fig.whiskers([run.value], [run.low], [run.high], colour, **shown),
             "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
-        } | reach)  # fmt: skip
+        })  # fmt: skip
     ends = [value for run in runs for value in (run.value, run.low, run.high)]
     # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
     annotations = [

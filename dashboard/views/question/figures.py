@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
-from dashboard.ui.table import Cell, Content, PageColumn, html_table
+from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
@@ -47,12 +47,11 @@ def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
     """Return a row per run and one for people, None, a column per clue."""
     curve: Sequence[float] = getattr(question.human, question.drawn_curve) if question.human else ()
 
-    def at(place: int) -> Callable[[RunResponses | None], Cell]:
-        clue = question.clues[place].clue
-        return lambda run: Cell(curve[place]) if run is None else _confidence(run, clue)
+    def at(place: int, run: RunResponses | None) -> Cell:
+        return Cell(curve[place]) if run is None else _confidence(run, question.clues[place].clue)
 
     columns = [PageColumn("Run", lambda run: "People, h" if run is None else names[run.run])]
-    columns += [PageColumn(f"Clue {clue.clue + 1}", at(place), number=True) for place, clue in enumerate(question.clues)]
+    columns += columns_by({place: f"Clue {clue.clue + 1}" for place, clue in enumerate(question.clues)}, at)
     return html_table(columns, [*([None] if question.human else []), *question.runs], "Confidence by clue")
 
 
@@ -302,15 +301,15 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     assert votes is not None
     people: Sequence[float] = votes.shares
 
-    def share(place: int) -> Callable[[RunResponses | None], float | None]:
-        return lambda run: people[place] if run is None else run.shares[place] if run.shares else None
+    def share(place: int, run: RunResponses | None) -> float | None:
+        return people[place] if run is None else run.shares[place] if run.shares else None
 
     def name(run: RunResponses | None) -> Content:
         return "People" if run is None else named(colours.get(run.run), names[run.run])
 
     columns = [
         PageColumn("Run", name),
-        *(PageColumn(class_, share(place), number=True) for place, class_ in enumerate(votes.classes)),
+        *columns_by(dict(enumerate(votes.classes)), share),
         PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]
     few = all(run.run in colours for run in question.runs)
@@ -362,9 +361,6 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         "layout": fig.layout(
             row * len(places) + 60,
             xaxis=fig.axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis(
-                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": fig.INK},
-                ticktext=[fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
-            ),
+            yaxis=fig.row_axis([fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)], 0),
         ),
     }  # fmt: skip

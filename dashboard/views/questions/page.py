@@ -119,7 +119,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     if not total:
         return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
-    metrics = metric_names(QUESTION_METRICS, request.facets, standard)
+    metrics = metric_names(QUESTION_METRICS, request.facets)
     revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
     own = request.parameters.sort if grid.extra_column else ""
     keys = {"metric": request.written("metric"), "revision": revision, "own": own}
@@ -132,7 +132,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
         heading(
             "Questions",
             f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
-            menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+            menu("metric", "Metric per run", metrics, metric, default=standard) if grid.runs else None,
             grid.order_menu() if grid.runs else None,
         ),
         html.Div([note(_legend(request, grid)), csv], className="below"),

@@ -125,7 +125,7 @@ ITEMS = serve(
 PATH = "/reliability"
 ITEMS_SHOWN = 40
 TABS = {"": "Diagrams", "decomposition": "Decomposition", "tests": "Tests"}
-BAND_NAMES = {"": "Simultaneous", "pointwise": "Pointwise"}
+BAND_NAMES: dict[str, str] = {DEFAULT_BAND: "Simultaneous", "pointwise": "Pointwise"}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
@@ -190,7 +190,7 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
         heading(
             "Reliability",
             f"{title}; {counted(len(result.runs), 'run')}",
-            menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
+            menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
             menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
         links,
@@ -218,11 +218,6 @@ def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
     return focus or (runs[0] if runs else "")
 
 
-def _choices(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> dict[str, str]:
-    """Name of each run, by its value in the address; the first run is the default, so its value is blank."""
-    return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
-
-
 def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, largest error first."""
     focus = _focus(request, [run.run for run in runs])
@@ -232,7 +227,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     def link(item: Item) -> str:
         return request.question_link(item.question_id, clue=str(item.clue))
 
-    run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
+    run_menu = menu("focus", "Run", {run.run: names[run.run] for run in runs}, focus, default=runs[0].run)
     return items_section(result, names[focus], run_menu, chosen, link, request.facets)
 
 

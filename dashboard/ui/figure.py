@@ -311,6 +311,15 @@ def label_margin(labels: Sequence[str]) -> PlotlyJson:
     return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}
 
 
+def run_ends(
+    names: Names, ends: Mapping[str, float | None], colours: Names, bottom: float, top: float, height: float
+) -> PlotlyJson:
+    """Return the parts of a layout that name lines of runs at their right ends; see ``end_labels``. None has a margin only."""
+    labels = run_labels(names, [*ends])
+    shown = [(labels[run], value, colours[run]) for run, value in ends.items() if value is not None]
+    return {"margin": label_margin([*labels.values()]), "annotations": end_labels(shown, bottom, top, height)}
+
+
 SIDE = 30  # pixels per metric
 NAMED = 14  # metrics; with more, numbers in the fields would be too small
 

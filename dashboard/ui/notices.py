@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
 from dashboard.registry.pages import Page, PageRequest, Pairs
 from dashboard.service import service
 from dashboard.ui.html import page_link
@@ -74,7 +73,7 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
     ]
     if coverage.apart:
-        parts.append(f"Left out: {_left_out(coverage, facets)}. ")
+        parts.append(f"Left out: {_few([f'{_name(run, facets)} ({why})' for run, why in coverage.apart.items()])}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
@@ -146,14 +145,12 @@ def _answered(run: str, coverage: Coverage) -> str:
 
 
 def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
-    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MAX_NAMES]]
-    return ", ".join([*named, f"{len(runs) - MAX_NAMES} more"] if len(runs) > MAX_NAMES else named)
+    return _few([f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs])
 
 
-def _left_out(coverage: Coverage, facets: Facets) -> str:
-    """Names the runs that take no part, each with the reason."""
-    named = [f"{_name(run, facets)} ({reason})" for run, reason in [*coverage.apart.items()][:MAX_NAMES]]
-    return ", ".join([*named, f"{len(coverage.apart) - MAX_NAMES} more"] if len(coverage.apart) > MAX_NAMES else named)
+def _few(named: Sequence[str]) -> str:
+    more = len(named) - MAX_NAMES
+    return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
 
 
 def _name(run: str, facets: Facets) -> str:
@@ -162,7 +159,7 @@ def _name(run: str, facets: Facets) -> str:
 
 
 def _address(path: str, pairs: Pairs, common: str) -> str:
-    return f"{path}?{urlencode([*((key, value) for key, value in pairs if key != 'common'), ('common', common)])}"
+    return _with_keys(path, pairs, "common", common)
 
 
 def cluster_words(name: str) -> str:
@@ -184,9 +181,7 @@ def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None
             f"Questions with {cluster_words(counts.name)} depend on each other, so intervals, tests and bands count "
             f"{counted(counts.units, 'cluster')}, not {counted(counts.questions, 'question')}. "
         )
-    others = [pair for pair in pairs if pair[0] != "cluster"]
-    link = page_link("Count single questions", href=address(path, [*others, ("cluster", QUESTION)]))
-    return html.P([text, link], className="note coverage", role="note")
+    return _notice([text, page_link("Count single questions", href=_with_keys(path, pairs, "cluster", QUESTION))])
 
 
 DISPUTED = "gradings differ"

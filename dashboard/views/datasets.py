@@ -21,7 +21,7 @@ from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
-from dashboard.ui.section import heading, note, section
+from dashboard.ui.section import facts, heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
@@ -93,7 +93,7 @@ KINDS = {
 
 def dataset_card(dataset: Dataset) -> html.Section:
     """Return the card, with links to pages of the dataset."""
-    facts = {
+    stated = {
         "Kind": KINDS.get(dataset.kind, dataset.kind),
         "Holds": f"{counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}",
         "People": _people(dataset),
@@ -114,7 +114,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
                     html.Span("simulated people", className="tag") if dataset.simulated else None,
                 ]
             ),
-            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+            facts(stated),
             html.P(
                 [
                     page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),

@@ -197,15 +197,12 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
             "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
             "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
-    labels = fig.run_labels(names, [run for run, _ in ends])
-    last = [(labels[run], value, colours[run]) for run, value in ends if value is not None]
+    ends = {run.run: run.fractions[-1].accuracy for run in accuracies.runs if run.run in colours and run.fractions}
     return {
         "data": data,
         "layout": fig.layout(
             320,
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(last, 0, 1.02, 320 - AXIS),
+            **fig.run_ends(names, ends, colours, 0, 1.02, 320 - AXIS),
             xaxis=fig.axis(
                 "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
             ),

@@ -25,7 +25,7 @@ from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
 from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, layout, padded, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
-from dashboard.ui.section import controls, heading, note, panel, section
+from dashboard.ui.section import controls, facts, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, noted
 from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS
@@ -120,9 +120,9 @@ def post_describe() -> Response:
     A fact that is null or blank is removed, and one that is absent stays. Responds as `GET /api/v1/models` does.
     """
     by, body = writer(), read_body(_Describe)
-    facts = {key: value for key, value in msgspec.structs.asdict(body).items() if key != "model" and value is not msgspec.UNSET}
+    given = {key: value for key, value in msgspec.structs.asdict(body).items() if key != "model" and value is not msgspec.UNSET}
     with _refusals([body.model]):
-        describe(service().store, body.model, facts, by)
+        describe(service().store, body.model, given, by)
     return _listed()
 
 
@@ -288,7 +288,6 @@ def _best_and_worst(result: ModelAcross) -> str:
 
 
 def _about(about: Model) -> html.Section:
-    facts = {fact.capitalize(): text for fact, text in _facts(about).items()}
     names: list[Component | str] = []
     for name in about.names:
         names += [html.Code(name), " "]
@@ -300,7 +299,7 @@ def _about(about: Model) -> html.Section:
                 )),
                 " ",
             ]  # fmt: skip
-    parts = [part for term, text in {"Names": names, **facts}.items() for part in (html.Dt(term), html.Dd(text))]
+    stated = {"Names": names} | {fact.capitalize(): text for fact, text in _facts(about).items()}
     buttons = _writing(
         change_button(
             "Rename", "POST /api/v1/models/rename", "The model was renamed.", [("name", "Name", about.model)],
@@ -316,7 +315,7 @@ def _about(about: Model) -> html.Section:
             {"models": [about.model]}, title=f"Make {about.model} one with another model", then="into",
         ),
     )  # fmt: skip
-    return html.Section([html.Dl(parts), html.P(buttons, className="links")], className="dataset provenance")
+    return html.Section([facts(stated), html.P(buttons, className="links")], className="dataset provenance")
 
 
 def _names(runs: Sequence[ModelRun]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, diagonal, figure, padded, panel_axes, panels, plain
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
+from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
 from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
 from dashboard.ui.section import choices, heading, note, panel
@@ -319,8 +319,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
-    others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
-    links = [page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}") for dataset in others]
+    links = dataset_links(PATH, lambda other: other.kind == "votes")
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
     return panel(
         "Nothing to compare with people here",

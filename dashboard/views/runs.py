@@ -22,6 +22,7 @@ from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.html import page_link
+from dashboard.ui.section import facts as section_facts
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.uploads.watching import watched_files
@@ -195,8 +196,7 @@ def provenance(facts: RunFacts) -> html.Section:
         items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
     if facts.decisions:
         items["Graded by a person"] = _decided(facts)
-    parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]
-    return html.Section(html.Dl(parts), className="dataset provenance")
+    return html.Section(section_facts(items), className="dataset provenance")
 
 
 def _name(facts: RunFacts) -> Cell:

@@ -21,7 +21,7 @@ from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.published_values import parts_menu, published_parts
-from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunColours, named, run_colours, run_names
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
@@ -191,10 +191,7 @@ def slices_section(
     colours: RunColours,
     link: Callable[[Slice], str],
 ) -> html.Section:
-    """Return the significant slices and, folded away, those of the others whose differences are the largest.
-
-    ``link`` maps a slice to the address that shows it.
-    """
+    """Return the significant slices and, folded away, those of the others whose differences are the largest."""
     significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
     difference = "Difference" if metric.direction == "zero" else "Worse by"
@@ -231,10 +228,7 @@ MAX_ROWS = 20
 def unsolved_section(
     result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """Return their number by category, and a list. ``link`` maps a question id to its address.
-
-    ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return their number by category, and a list; ``whole`` is the address of the CSV file with all of them."""
     title = "Questions that no run answered correctly"
     if not result.answered:
         return section(title, f"No question was answered by {MIN_RUNS} runs or more.")
@@ -249,13 +243,8 @@ def unsolved_section(
         words += f"By category: {', '.join(parts)}. "
     known = any(question.people is not None for question in result.questions)
     words += f"Sorted by {'how many people were right, then by ' if known else ''}the highest confidence of a run."
-
-    def name(question: UnsolvedQuestion) -> Component:
-        answer = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
-        return page_link(answer, href=link(question.question_id), title=question.question_id)
-
     columns: Columns = [
-        PageColumn("Question", name),
+        question_column(link, quizbowl),
         "category",
         PageColumn("People right", "people", percent, number=True),
         "heard",

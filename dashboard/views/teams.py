@@ -18,8 +18,8 @@ from dashboard.service import service
 from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, layout, plain, row_axis
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.messages import dataset_links, nothing_selected
+from dashboard.ui.quizbowl import main_answer, question_column
 from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
@@ -136,10 +136,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
 
 
 def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
-    """Return the results by category; None if questions have no categories.
-
-    ``link`` maps a category to the address of the list of its questions.
-    """
+    """Return the results by category; None if questions have no categories."""
     if not any(part.category for part in categories):
         return None
 
@@ -153,12 +150,9 @@ def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[st
 def questions_section(
     questions: Sequence[QuestionBuzzing], link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """Return the results by question, the hardest first.
-
-    ``link`` maps a question id to its address. ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return the results by question, the hardest first; ``whole`` is the address of the CSV file with all of them."""
     hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))[:MAX_ROWS]
-    columns: Columns = [question_column(link, quizbowl), "category", *_shown(questions, *BUZZING), "first_team"]
+    columns: Columns = [question_column(link, quizbowl, titled=False), "category", *_shown(questions, *BUZZING), "first_team"]
     return section(
         "Questions, hardest first",
         html_table(columns, hardest, "Questions", declared=TABLES["questions"]),
@@ -166,20 +160,8 @@ def questions_section(
     )
 
 
-def question_column(link: Callable[[str], str], quizbowl: bool) -> PageColumn:
-    """Return the column that names a question by its answer; ``link`` maps its id to its address."""
-
-    def name(part: QuestionBuzzing | TeamBuzz) -> Component:
-        return page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))
-
-    return PageColumn("Question", name)
-
-
 def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
-    """Return which teams met, and their results; None if no two teams shared a room.
-
-    ``link`` maps a room to the address that lists its buzzes. ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return which teams met, and their results; None if no two teams shared a room. ``whole`` is as in ``questions_section``."""
     if not rooms:
         return None
     columns: Columns = [
@@ -207,7 +189,7 @@ def buzzes_section(
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
     marked = any(buzz.power is not None for buzz in buzzes)
     columns: Columns = [
-        question_column(link, quizbowl),
+        question_column(link, quizbowl, titled=False),
         "category",
         "room",
         "team",
@@ -359,11 +341,7 @@ def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
 
 def _without() -> html.Section:
     """A panel that lists the datasets with teams."""
-    links = [
-        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
-        for dataset in service().datasets()
-        if dataset.human_teams
-    ]
+    links = dataset_links(PATH, lambda dataset: dataset.human_teams > 0)
     return panel(
         "No team has heard these questions",
         "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",

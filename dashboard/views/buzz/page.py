@@ -16,8 +16,7 @@ from dashboard.registry.tables import Column, Table, column, columns, fields, pa
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
+from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.ui.section import choices, heading
 from dashboard.ui.threshold_sliders import KEY
@@ -152,11 +151,8 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
 
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
-    others = [
-        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
-        for dataset in service().datasets()
-        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
-    ]
+    shown = request.selection.dataset
+    others = dataset_links(PATH, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown)
     return html.Section(
         [
             html.H1("No buzz data"),

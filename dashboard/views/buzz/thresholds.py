@@ -236,7 +236,6 @@ def wins_figure(
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
     peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
-    labels = fig.run_labels(names, [*peaks])
     bottom, top = fig.padded(wins, zero=True)
     return {
         "data": data,
@@ -244,10 +243,7 @@ def wins_figure(
             HEIGHT,
             xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
             yaxis=fig.axis("expected wins per question", range=[bottom, top]),
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(
-                [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
-            ),
+            **fig.run_ends(names, peaks, colours, bottom, top, HEIGHT - AXIS),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",

@@ -261,19 +261,15 @@ def _over_t(
     shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
     bottom, top = fig.padded(shown, zero=zero)
     middle = len(decisions.thresholds) // 2
-    ends = [(run, curves[run][middle]) for run in ordered if run in colours]
-    labels = fig.run_labels(names, [run for run, _ in ends])
+    ends = {run: curves[run][middle] or 0.0 for run in ordered if run in colours}
     return {
         "data": data,
         "layout": fig.layout(
             HEIGHT,
             xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=fig.axis(title, range=[bottom, top]),
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(
-                [(labels[run], value or 0.0, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS
-            ),
             shapes=[_marker(t)],
+            **fig.run_ends(names, ends, colours, bottom, top, HEIGHT - AXIS),
         ),
     }
 
@@ -333,8 +329,7 @@ def coverage_figure(
     hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
     data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
     bottom, top = fig.padded([value for trace in data for value in trace["y"]])
-    ends = [(run, curves[run][-1] or 0.0) for run in ordered if run in colours]
-    labels = fig.run_labels(names, [run for run, _ in ends])
+    ends = {run: curves[run][-1] or 0.0 for run in ordered if run in colours}
     return {
         "data": data,
         "layout": fig.layout(
@@ -343,9 +338,8 @@ def coverage_figure(
                 "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
             ),
             yaxis=fig.axis(of_answers, range=[bottom, top]),
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
             shapes=[_dot(runs[run], risk_or_accuracy(runs[run].risk), colours, t) for run in ordered],
+            **fig.run_ends(names, ends, colours, bottom, top, HEIGHT - AXIS),
         ),
     }
 

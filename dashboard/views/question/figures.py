@@ -165,8 +165,9 @@ def clues_figure(
     data = [_run(run, question, names, colours) for run in runs]
     data += [_named(run, names, colours) for run in runs if run.run in colours]
     buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
-    data += [_buzz(run, question, names, colours) for run in buzzing]
-    data += [_own_buzz(run, question, names, colours) for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_buzz(run, question, names[run.run], colours[run.run], own=False) for run in buzzing]
+    deciding = [run for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_buzz(run, question, names[run.run], colours[run.run], own=True) for run in deciding]
     data += [_unanswered(run, question, names, colours) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
@@ -241,28 +242,17 @@ def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str],
     }  # fmt: skip
 
 
-def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A triangle above the answer at which the system itself decided to buzz."""
-    clue = run.own_buzz()
+def _buzz(run: RunResponses, question: Question, name: str, colour: str, *, own: bool) -> PlotlyJson:
+    """A diamond around the answer with which a run buzzes or, if ``own``, a triangle where the system itself decided to."""
+    clue = run.own_buzz() if own else run.buzzpoint.clue if run.buzzpoint else None
     assert clue is not None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
+    shape = {"size": 15, "symbol": "triangle-up-open"} if own else {"size": 17, "symbol": "diamond-open"}
     return {
-        "type": "scatter", "mode": "markers", "name": f"Own buzz of {fig.plain(names[run.run])}", "showlegend": False,
-        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False,
-        "hovertemplate": "%{fullData.name}<extra></extra>",
-        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
-    }  # fmt: skip
-
-
-def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A diamond around the answer with which a run buzzes."""
-    point = run.buzzpoint
-    assert point is not None and point.clue is not None
-    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
-    return {
-        "type": "scatter", "mode": "markers", "name": f"Buzz of {fig.plain(names[run.run])}", "showlegend": False,
-        "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,
-        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
+        "type": "scatter", "mode": "markers", "name": f"{'Own buzz' if own else 'Buzz'} of {fig.plain(name)}",
+        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False, "showlegend": False,
+        **({"hovertemplate": "%{fullData.name}<extra></extra>"} if own else {"hoverinfo": "skip"}),
+        "marker": {**shape, "color": colour, "line": {"width": 2}},
     }  # fmt: skip
 
 

@@ -17,11 +17,11 @@ from dashboard.ui.controls import between, filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.quizbowl import draw_text
+from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
 from dashboard.ui.section import heading, section, tabs
 from dashboard.ui.table import Cell, Columns, PageColumn, html_table
-from dashboard.ui.text import DASH, tick
+from dashboard.ui.text import tick
 from dashboard.views.reliability.diagrams import (
     MEASURED,
     METHOD_NAMES,
@@ -240,17 +240,12 @@ def items_section(
     """
     low, high = confidence or (0.0, 1.0)
     top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
-    drawn = draw_text if facets.quizbowl else lambda text: [text]
-
-    def answer(item: Item) -> Cell:
-        return Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")
-
     guessed, answered = (any(getattr(item, key) for item in result.items) for key in ("guess", "answer"))
     columns: Columns = [
         PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
         PageColumn("Clue", lambda item: item.clue + 1) if facets.longest > 1 else None,
         PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")) if guessed else None,
-        PageColumn("Answer", answer) if answered else None,
+        PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=facets.quizbowl)) if answered else None,
         "confidence",
         PageColumn("Correct", lambda item: [tick(item.correct), disputed_mark() if item.disputed else None]),
     ]

@@ -1,4 +1,4 @@
-// Formats numbers for pages. dashboard/ui/numbers.py does the same on the server; a test compares both.
+// Formats numbers for pages. dashboard/ui/text.py does the same on the server; a test compares both.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});

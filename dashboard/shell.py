@@ -27,10 +27,8 @@ from dashboard.registry.pages import (
     register,
 )
 from dashboard.service import service
-from dashboard.ui.content import content_of
-from dashboard.ui.controls import control
+from dashboard.ui.controls import active_filters, control, filter_bar
 from dashboard.ui.drawing import as_json, divide_page
-from dashboard.ui.filters import active_filters, filter_bar
 from dashboard.ui.frame import header, page_foot
 from dashboard.ui.html import content_markup, markup
 from dashboard.ui.messages import (
@@ -38,6 +36,7 @@ from dashboard.ui.messages import (
     simulated_people,
     store_panel,
 )
+from dashboard.ui.notices import content_of
 from data.store import StoreError
 from queries.datasets import Dataset
 from queries.drafts import DraftText

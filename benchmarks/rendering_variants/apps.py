@@ -25,9 +25,8 @@ from dashboard import views
 from dashboard.registry.pages import find_page, read_page
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.ui.controls import control
+from dashboard.ui.controls import control, filter_bar
 from dashboard.ui.figure import AT_ONCE, CONFIG
-from dashboard.ui.filters import filter_bar
 from dashboard.ui.html import children_of, descendants, is_read_only, markup
 
 ASSETS = Path(__file__).with_name("assets")

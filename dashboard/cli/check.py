@@ -16,7 +16,7 @@ from dashboard.cli.importing import FileOptions, file_options, import_options
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
 from dashboard.http.messages import error_message
 from dashboard.settings import Settings
-from dashboard.ui.numbers import p_value_text, short
+from dashboard.ui.text import p_value_text, short
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
 from data.importing.ingest import DryRun, import_paths, open_dry_run
 from data.importing.report import Refused, rows_without_answer

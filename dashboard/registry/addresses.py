@@ -173,6 +173,13 @@ def pairs() -> list[tuple[str, str]]:
     return [(key, value) for key, value in request.args.items(multi=True) if key != signed_links.KEY]
 
 
+def writer(*, admin: bool = False) -> str:
+    """Return who sends a change that takes no keys. Raises ``RequestDenied`` without the right, then ``BadRequest`` for a key."""
+    by = service().access.admin() if admin else service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    return by
+
+
 @api.after_request
 def name_content(response: Response) -> Response:
     """Let a client that has the same answer already (``If-None-Match``) get 304 instead of sending it again."""

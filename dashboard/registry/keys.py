@@ -62,9 +62,9 @@ class View(Kind[str]):
         return view
 
 
-def metric_names(metrics: Iterable[Metric], facets: Facets, standard: str = "") -> dict[str, str]:
-    """Return the names of metrics in a dataset, by key, which is blank for the ``standard`` one."""
-    return {"" if metric.key == standard else metric.key: metric.worded(facets.forecasts).name for metric in metrics}
+def metric_names(metrics: Iterable[Metric], facets: Facets) -> dict[str, str]:
+    """Return the names of metrics in a dataset, by key."""
+    return {metric.key: metric.worded(facets.forecasts).name for metric in metrics}
 
 
 def default_columns(facets: Facets) -> Sequence[str]:

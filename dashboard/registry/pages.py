@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address, question_path
-from dashboard.registry.cited import Cited
+from dashboard.registry.views import Cited
 from dashboard.service import service
 from data.store import StoreError
 from queries.drafts import DraftText

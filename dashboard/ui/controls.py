@@ -1,4 +1,4 @@
-"""Controls that set the keys of an address.
+"""Controls that set the keys of an address, the filters of a page, and buttons that change the store.
 
 The id of a control says which key it sets and how. ``assets/address.js`` writes the controls of a page into the address, each by
 its ``kind``:
@@ -14,14 +14,21 @@ its ``kind``:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import aria
-from queries.selection.filters import Value
+from dashboard.http.paths import address
+from dashboard.service import service
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.text import shorten_middle
+from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.filters import Control, Filter, MenuControl, Narrows, RangeControl, SelectionKey, TextControl, Value
 from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, format_number
+from queries.selection.view_parameters_base import kind_of, split_key
 
 MAX_UNSEARCHED = 20  # choices of a menu without a search box
 DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # between two runs, that a menu offers
@@ -51,15 +58,15 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
     return labelled(label, chips, key)
 
 
-def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
-    """Return a menu for choosing one value; the value "" is left out of the address.
+def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice", default: str = "") -> Component:
+    """Return a menu for choosing one value; the ``default`` is left out of the address.
 
     ``options`` maps values to names; for ``kind`` see the module's docstring.
     """
-    named = [{"label": name, "value": value} for value, name in options.items()]
+    named = [{"label": name, "value": "" if value == default else value} for value, name in options.items()]
     inner = dcc.Dropdown(
         options=named,
-        value=chosen,
+        value="" if chosen == default else chosen,
         id=control(key, kind),
         clearable=False,
         searchable=len(options) > MAX_UNSEARCHED,
@@ -134,3 +141,153 @@ def labelled(label: str, inner: Component, key: str) -> html.Div:
     return html.Div(
         [html.Span(label, className="label"), inner], className=f"filter filter-{key}", role="group", **aria(label=label)
     )
+
+
+def _component(key: str, declared: Control) -> Component:
+    """The component of a declared control."""
+    if isinstance(declared, TextControl):
+        return search(key, declared.label, declared.chosen, declared.hint)
+    if isinstance(declared, RangeControl):
+        return between(key, declared.label, declared.chosen)
+    if isinstance(declared, MenuControl):
+        return menu(key, declared.label, dict(declared.options), declared.chosen)
+    if declared.folded:
+        return several(key, declared.label, dict(declared.options), declared.chosen, declared.blank)
+    return choices(key, declared.label, declared.options, declared.chosen, declared.blank)
+
+
+def _control_of(key: str, facets: Facets, selection: Selection) -> Control | None:
+    kind = kind_of(key, Selection.kinds())
+    if not isinstance(kind, SelectionKey):
+        raise ValueError(f"{key} has no control")
+    return kind.control(key, selection.value(key), facets)
+
+
+def _keys_of(field: str, facets: Facets) -> list[str]:
+    """The keys of a field; for a named kind, one for each name in the dataset."""
+    if not Selection.kinds()[field].named:
+        return [field]
+    return [key for key in facets.values if split_key(key)[0] == field]
+
+
+def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
+    """Return the keys of the filters that pages usually offer, on runs, questions or clues; by default on all three.
+
+    ``every`` includes those that only few pages offer.
+    """
+    return tuple(
+        key
+        for key, kind in Selection.filters().items()
+        if (kind.shown_by_default or every) and (not narrows or kind.narrows in narrows)
+    )
+
+
+def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
+    """Return the controls of some keys, in their order; hidden if a page offers none.
+
+    Filters are folded away on small screens. Conventions, which say how to measure, are folded away until one of them is chosen.
+    A key with nothing to choose has no control.
+    """
+    declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
+    shown = {key: _component(key, control) for key, control in declared if control is not None}
+    method = [control for key, control in shown.items() if not _is_filter(key)]
+    chosen = any(key in shown and not _is_filter(key) for key, _ in selection.pairs())
+    filters = [control for key, control in shown.items() if _is_filter(key)]
+    inside = [
+        *_folded("Filters", filters, html.Details(html.Summary("Filters"), open=True, className="unfold")),
+        *_folded("Method", method, html.Details(html.Summary("Method"), open=chosen, className="method")),
+    ]
+    return html.Div(inside, className="bar" if shown else "bar nothing")
+
+
+def _folded(label: str, controls: Sequence[Component], disclosure: html.Details) -> list[Component]:
+    """Controls follow their disclosure and are not inside it.
+
+    Chromium would not let Tab leave a ``details`` whose last stop is a menu, because Dash takes the menus' buttons out of the tab
+    order.
+    """
+    return [disclosure, html.Div(controls, className="filters", role="group", **aria(label=label))] if controls else []
+
+
+def _is_filter(key: str) -> bool:
+    return isinstance(kind_of(key, Selection.kinds()), Filter)
+
+
+MAX_CHIP_LENGTH = 40  # characters of a chip
+OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # page keys that also have chips
+UNLISTED = ("dataset", "common")  # shown by the dataset menu and the coverage notice
+
+
+def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) -> html.Div:
+    """Return a chip for each value that narrows the selection, for each pinned run, and for a pinned data version.
+
+    The element exists even without chips, so that setting the first filter does not rebuild the page.
+    """
+    names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
+    chips: list[Component] = [
+        html.Li(_chip(path, pairs, place, label, value, names))
+        for place, (key, value) in enumerate(pairs)
+        if value and (label := _label(key))
+    ]
+    return html.Div(html.Ul(chips, **aria(label="Selected")) if chips else [], className="active-filters")
+
+
+def _label(key: str) -> str | None:
+    """Label of a key's chips; None for a key without chips."""
+    if key in OF_PAGES:
+        return OF_PAGES[key]
+    kind = None if key in UNLISTED else kind_of(key, Selection.kinds())
+    if kind is None:
+        return None
+    return split_key(key)[1] or (kind.label if isinstance(kind, SelectionKey) else key)
+
+
+def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, value: str, names: Mapping[str, str]) -> html.A:
+    """A chip that links to the same page without one pair of its address."""
+    text = f"{label}: {names.get(value, value)}"
+    without = [pair for index, pair in enumerate(pairs) if index != place]
+    parts: list[Component | str] = [
+        shorten_middle(text, MAX_CHIP_LENGTH),
+        html.Span("×", className="remove", **aria(hidden="true")),
+    ]
+    return page_link(parts, href=address(path, without), title=f"Remove {text}")
+
+
+def change_button(
+    text: str,
+    request: str,
+    done: str,
+    fields: Sequence[tuple[str, str, str]] = (),
+    body: Mapping[str, object] | None = None,
+    *,
+    title: str = "",
+    undo: str = "",
+    then: str = "",
+    **marks: str,
+) -> html.Button:
+    """Return a button that sends a ``request``, such as ``DELETE /api/v1/runs/RUN``; ``done`` is what the page says afterwards.
+
+    Before, it asks for the values of ``fields``: key, label and present value. ``body`` are values that need not be asked.
+    ``title`` says what changes. ``undo`` is the request that undoes it. ``then`` is the key of the field with the name of the
+    model whose page is shown afterwards. ``marks`` are further ``data-`` attributes.
+    """
+    given = {
+        "fields": json.dumps(fields) if fields else "",
+        "body": json.dumps(body) if body else "",
+        "title": title,
+        "undo": undo,
+        "then": then,
+    }
+    stated = {key: value for key, value in given.items() if value}
+    return html.Button(
+        text, type="button", className="quiet", **aria(label=title or text), **data(send=request, done=done, **stated, **marks)
+    )
+
+
+def change_message() -> list[Component]:
+    """Return the field for a token, if the server asks for one, and the place of messages about changes."""
+    mode = service().access.page_mode()
+    return [
+        *([] if mode == "off" else [html.Div(className="api-token", **data(mode=mode))]),
+        html.P(className="status-message", role="status", id="change-message"),
+    ]

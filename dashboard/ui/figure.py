@@ -13,8 +13,7 @@ from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callba
 from dash.development.base_component import Component
 
 from dashboard.ui.html import data
-from dashboard.ui.names import MAX_LABEL_LENGTH, distinct_short_names
-from dashboard.ui.numbers import short
+from dashboard.ui.text import MAX_LABEL_LENGTH, distinct_short_names, short
 from queries.metrics import Metric
 from queries.rankings import RankCorrelation
 
@@ -134,6 +133,36 @@ def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
 def downwards(rows: int, room: float = 0.1) -> list[float]:
     """Return the range of an axis that counts rows from the top, with ``room``, in rows, above the first and below the last."""
     return [rows - 0.5 + room, -0.5 - room]
+
+
+def row_axis(labels: Sequence[str], room: float = 0.1, **more: Any) -> PlotlyJson:
+    """Return the y axis of rows with labels; see ``downwards``."""
+    places = list(range(len(labels)))
+    named: PlotlyJson = {"tickvals": places, "ticktext": [*labels], "tickfont": {"size": 12, "color": INK}, "showgrid": False}
+    return axis(range=downwards(len(labels), room), **(named | more))
+
+
+def whiskers(
+    values: Sequence[float | None], lows: Iterable[float | None], highs: Iterable[float | None], colour: str = INK, **more: Any
+) -> PlotlyJson:
+    """Return error bars from the ends of intervals; without length where there is no interval."""
+
+    def reach(ends: Iterable[float | None], sign: int) -> list[float]:
+        return [sign * (end - (value or 0.0)) if end is not None else 0.0 for value, end in zip(values, ends, strict=True)]
+
+    shared = {"type": "data", "symmetric": False, "color": colour, "thickness": 1, "width": 0}
+    return shared | {"array": reach(highs, 1), "arrayminus": reach(lows, -1)} | more
+
+
+def diagonal(axes: Mapping[str, str]) -> PlotlyJson:
+    """Return the line of a panel on which both axes have the same value."""
+    line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
+    return {**line, "line": {"color": FAINT, "width": 1}, **axes}
+
+
+def rounded(values: Iterable[float | None], digits: int = 5) -> list[float | None]:
+    """Return values with as many significant digits as are drawn."""
+    return [None if value is None else float(f"{value:.{digits}g}") for value in values]
 
 
 def layout(height: int, **more: Any) -> PlotlyJson:
@@ -280,6 +309,15 @@ def end_labels(
 def label_margin(labels: Sequence[str]) -> PlotlyJson:
     """Return the margins of a figure, with room for labels on its right."""
     return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}
+
+
+def run_ends(
+    names: Names, ends: Mapping[str, float | None], colours: Names, bottom: float, top: float, height: float
+) -> PlotlyJson:
+    """Return the parts of a layout that name lines of runs at their right ends; see ``end_labels``. None has a margin only."""
+    labels = run_labels(names, [*ends])
+    shown = [(labels[run], value, colours[run]) for run, value in ends.items() if value is not None]
+    return {"margin": label_margin([*labels.values()]), "annotations": end_labels(shown, bottom, top, height)}
 
 
 SIDE = 30  # pixels per metric

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.settings import VERSION
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.names import shorten_middle
+from dashboard.ui.text import shorten_middle
 from data.importing.seed import SAMPLES
 from data.plurals import counted
 from queries.datasets import Dataset

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlencode
 
 from dash import html
@@ -10,10 +10,12 @@ from dash.development.base_component import Component
 
 from dashboard.http.messages import error_message, what_changed
 from dashboard.http.paths import address
+from dashboard.service import service
 from dashboard.ui.html import page_link
 from dashboard.ui.section import banner, choices, note, panel
 from data.plurals import counted
 from queries.changes import VersionChanges
+from queries.datasets import Dataset
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
 from queries.gradings import GradingCoverage
 from queries.runs import RunFacts
@@ -179,6 +181,11 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
         html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
         html.P(["Its questions as prompts for a model: ", *prompts(facets.dataset)]),
     )
+
+
+def dataset_links(path: str, wanted: Callable[[Dataset], bool]) -> list[html.A]:
+    """Return links to a page of other datasets."""
+    return [page_link(one.title, href=f"{path}?dataset={one.dataset}") for one in service().datasets() if wanted(one)]
 
 
 def prompts(dataset: str) -> list[html.A | str]:

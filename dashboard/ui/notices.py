@@ -1,29 +1,34 @@
-"""Notices about what counts: common questions, clusters, disputed answers."""
+"""Notices about what counts: common questions, clusters, disputed answers; and the content of a page below its notices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
+from dashboard.registry.pages import Page, PageRequest, Pairs
+from dashboard.service import service
 from dashboard.ui.html import page_link
-from dashboard.ui.numbers import percent, short
+from dashboard.ui.messages import forecast_notice, grading_notice, ignored_keys, untested_notice, version_notice, withdrawn_banner
 from dashboard.ui.runs import run_names
 from dashboard.ui.section import banner, panel
+from dashboard.ui.text import percent, short
 from data.plurals import counted
-from queries.engine.common_questions import Coverage
-from queries.engine.units import UnitCounts
-from queries.leaderboard import GradingDisagreement, GradingLeader
+from queries.changes import version_changes
+from queries.engine.common_questions import Coverage, coverage
+from queries.engine.units import UnitCounts, count_units
+from queries.gradings import grading_coverage
+from queries.leaderboard import GradingDisagreement, GradingLeader, grading_disagreement
 from queries.metrics import CATALOGUE
-from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns
+from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
+from queries.runs import run
 from queries.selection import Selection
 from queries.selection.facets import AGES, QUESTION, YEARS, Facets
 
-Pairs = list[tuple[str, str]]
 MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list
 
 
@@ -68,7 +73,7 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
     ]
     if coverage.apart:
-        parts.append(f"Left out: {_left_out(coverage, facets)}. ")
+        parts.append(f"Left out: {_few([f'{_name(run, facets)} ({why})' for run, why in coverage.apart.items()])}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
@@ -140,14 +145,12 @@ def _answered(run: str, coverage: Coverage) -> str:
 
 
 def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
-    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MAX_NAMES]]
-    return ", ".join([*named, f"{len(runs) - MAX_NAMES} more"] if len(runs) > MAX_NAMES else named)
+    return _few([f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs])
 
 
-def _left_out(coverage: Coverage, facets: Facets) -> str:
-    """Names the runs that take no part, each with the reason."""
-    named = [f"{_name(run, facets)} ({reason})" for run, reason in [*coverage.apart.items()][:MAX_NAMES]]
-    return ", ".join([*named, f"{len(coverage.apart) - MAX_NAMES} more"] if len(coverage.apart) > MAX_NAMES else named)
+def _few(named: Sequence[str]) -> str:
+    more = len(named) - MAX_NAMES
+    return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
 
 
 def _name(run: str, facets: Facets) -> str:
@@ -156,7 +159,7 @@ def _name(run: str, facets: Facets) -> str:
 
 
 def _address(path: str, pairs: Pairs, common: str) -> str:
-    return f"{path}?{urlencode([*((key, value) for key, value in pairs if key != 'common'), ('common', common)])}"
+    return _with_keys(path, pairs, "common", common)
 
 
 def cluster_words(name: str) -> str:
@@ -178,9 +181,7 @@ def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None
             f"Questions with {cluster_words(counts.name)} depend on each other, so intervals, tests and bands count "
             f"{counted(counts.units, 'cluster')}, not {counted(counts.questions, 'question')}. "
         )
-    others = [pair for pair in pairs if pair[0] != "cluster"]
-    link = page_link("Count single questions", href=address(path, [*others, ("cluster", QUESTION)]))
-    return html.P([text, link], className="note coverage", role="note")
+    return _notice([text, page_link("Count single questions", href=_with_keys(path, pairs, "cluster", QUESTION))])
 
 
 DISPUTED = "gradings differ"
@@ -274,3 +275,32 @@ def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
         return None
     parts = "; ".join(f"{reason}: {plays:,}" for reason, plays in left_out.items())
     return html.P(f"Left out of the curves of people at the import: {parts}.", className="note left-out-plays")
+
+
+def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
+    """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
+    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
+    above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
+    if request.parameters.version:
+        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
+    if "grading" in page.filters and len(request.facets.gradings) > 1:
+        above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
+        disagreement = service().ask(grading_disagreement, request.selection)
+        above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+        above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
+    if "cluster" in page.filters:
+        above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
+    if page.table:
+        above.append(forecast_notice(request.facets))
+    if page.table and "difficulty" in page.filters:
+        above.append(untested_notice(request.selection, request.facets))
+    common = page.common if request.selection.common is None else request.selection.common
+    if common is None or (page.common is None and not common):
+        return [*above, *page.draw(request)]
+    counts = service().ask(coverage, request.selection)
+    where = (counts, request.facets, page.path, pairs)
+    # Where only confidences lack, each run is shown on its own answers.
+    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
+    if common and counts.differs and nothing:
+        return [*above, nothing_in_common(*where)]
+    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import html as entities
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
+
+from dashboard.ui.html import page_link
+from dashboard.ui.table import Cell, PageColumn
+from dashboard.ui.text import DASH
 
 STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "u": "u", "sub": "sub", "sup": "sup"}  # styles of tags
 # Tags that count as markup, and entities, each of which is one character. Tags without a style are dropped.
@@ -112,6 +116,22 @@ def main_answer(line: str | None, *, quizbowl: bool) -> str:
     """
     first = (line or "").partition("[")[0]
     return (without_markup(first) if quizbowl else first).strip()
+
+
+def question_column(link: Callable[[str], str], quizbowl: bool, *, titled: bool = True) -> PageColumn:
+    """Return the column that names a question by its answer; ``titled``: its id is the tooltip."""
+
+    def name(row: Any) -> Component:
+        label = main_answer(row.answer, quizbowl=quizbowl) or row.question_id
+        return page_link(label, link(row.question_id), row.question_id if titled else None)
+
+    return PageColumn("Question", name)
+
+
+def answer_text(line: str | None, *, quizbowl: bool) -> Cell:
+    """Return an answer line without alternatives in brackets, with its markup; the whole line is the tooltip."""
+    first = (line or DASH).partition(" [")[0]
+    return Cell(draw_text(first) if quizbowl else [first], line, "guess")
 
 
 def _sorted(styles: Sequence[str]) -> str:

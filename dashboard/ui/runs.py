@@ -19,8 +19,8 @@ from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.figure import INK, OTHERS
 from dashboard.ui.html import aria, data
-from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from dashboard.ui.table import Content, PageColumn
+from dashboard.ui.text import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from data.plurals import counted
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric

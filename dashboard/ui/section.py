@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import html
@@ -64,6 +64,11 @@ def panel(title: str, *parts: Part, **attributes: Any) -> html.Section:
     """Return what stands in place of content that is missing. Text becomes a paragraph."""
     inside = [html.P(part) if isinstance(part, str) else part for part in parts]
     return html.Section([html.H2(title), *inside], className="panel empty", **attributes)
+
+
+def facts(stated: Mapping[str, Any]) -> html.Dl:
+    """Return facts by their names; blank ones are left out."""
+    return html.Dl([part for name, value in stated.items() if value for part in (html.Dt(name), html.Dd(value))])
 
 
 def choices(links: Sequence[Component]) -> html.Ul:

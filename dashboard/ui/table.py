@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +13,7 @@ from dash.development.base_component import Component
 
 from dashboard.registry.tables import Table
 from dashboard.ui.html import aria, data
-from dashboard.ui.numbers import DASH, short
+from dashboard.ui.text import DASH, short
 
 Content = str | Component | Sequence[Any] | None
 
@@ -190,6 +191,11 @@ def _td(cell: Cell, column: PageColumn, number: bool) -> html.Td:
 
 def _stated(**attributes: str | None) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value}
+
+
+def columns_by(headings: Mapping[Any, Any], value: Callable[[Any, Any], object], **more: Any) -> list[PageColumn]:
+    """Return a column of numbers for each key, with its heading; ``value`` is given the key and a row."""
+    return [PageColumn(heading, partial(value, key), **{"number": True, **more}) for key, heading in headings.items()]
 
 
 def interval(

@@ -14,8 +14,8 @@ from dash.development.base_component import Component
 from dashboard.ui.controls import control, threshold_box
 from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
-from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.runs import RunColours, swatch
+from dashboard.ui.text import CURVE_NAMES, percent, short
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 

@@ -9,7 +9,7 @@ import msgspec
 from flask import Response
 
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, get, pairs
+from dashboard.registry.addresses import accept, get, pairs, writer
 from dashboard.service import service
 from data.store import StoreError
 from data.store.audit import Audit, AuditEvent
@@ -103,8 +103,7 @@ def put_readers(dataset: str) -> Response:
 @accept("DELETE", "/api/v1/datasets/<dataset>/readers")
 def delete_readers(dataset: str) -> Response:
     """Make a dataset public: everybody who may read this server can read it. Needs a token with the right `admin`."""
-    by = service().access.admin()
-    read_parameters(pairs(), NoParameters)
+    by = writer(admin=True)
     try:
         service().access.tokens.make_public(dataset, by)
     except TokenError as error:

@@ -13,22 +13,22 @@ from flask import Response
 
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
-from dashboard.registry.addresses import accept, get_selected, pairs
+from dashboard.registry.addresses import accept, get_selected, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
-from dashboard.ui.section import heading, note, section
+from dashboard.ui.section import facts, heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
 from data.plurals import counted
 from data.readers import Format, formats
 from queries.datasets import Dataset, Datasets, prompts
-from queries.selection import Request, read_parameters
+from queries.selection import Request
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
@@ -53,8 +53,7 @@ def post_samples() -> Response:
     """Remove the bundled datasets, `{"stored": false}`, or import them again, `{"stored": true}`. 409 if somebody has added runs
     to them. Responds as `GET /api/v1/datasets` does.
     """
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
+    by = writer()
     try:
         (restore_samples if read_body(_Samples).stored else remove_samples)(service().store, by)
     except SamplesInUse as error:
@@ -94,7 +93,7 @@ KINDS = {
 
 def dataset_card(dataset: Dataset) -> html.Section:
     """Return the card, with links to pages of the dataset."""
-    facts = {
+    stated = {
         "Kind": KINDS.get(dataset.kind, dataset.kind),
         "Holds": f"{counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}",
         "People": _people(dataset),
@@ -115,7 +114,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
                     html.Span("simulated people", className="tag") if dataset.simulated else None,
                 ]
             ),
-            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+            facts(stated),
             html.P(
                 [
                     page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),

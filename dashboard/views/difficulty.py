@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui import figure as fig
+from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
 from dashboard.ui.runs import (
     Panels,
     RunColours,
@@ -32,7 +30,8 @@ from dashboard.ui.runs import (
     with_panels,
 )
 from dashboard.ui.section import heading, note
-from dashboard.ui.table import Content, PageColumn, html_table, interval
+from dashboard.ui.table import Content, PageColumn, columns_by, html_table, interval
+from dashboard.ui.text import DIFFICULTY_SOURCES, short
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
@@ -158,12 +157,8 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     rows += [
         (teams.name, [fraction.accuracy if guessing else fraction.right for fraction in teams.fractions]) for teams in people
     ]
-
-    def at(place: int) -> Callable[[tuple[Content, list[float | None]]], float | None]:
-        return lambda row: row[1][place]
-
     marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
-    columns = [PageColumn(mark, at(place), number=True) for place, mark in enumerate(marks)]
+    columns = columns_by(dict(enumerate(marks)), lambda place, row: row[1][place])
     return fig.figure(
         "revealed",
         revealed_figure(result, names, colours),
@@ -202,15 +197,12 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
             "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
             "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
-    labels = fig.run_labels(names, [run for run, _ in ends])
-    last = [(labels[run], value, colours[run]) for run, value in ends if value is not None]
+    ends = {run.run: run.fractions[-1].accuracy for run in accuracies.runs if run.run in colours and run.fractions}
     return {
         "data": data,
         "layout": fig.layout(
             320,
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(last, 0, 1.02, 320 - AXIS),
+            **fig.run_ends(names, ends, colours, 0, 1.02, 320 - AXIS),
             xaxis=fig.axis(
                 "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
             ),
@@ -272,20 +264,18 @@ def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Na
 def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names, rows: Mapping[str, int]) -> PlotlyJson:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
-    highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
-    lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    ends = [((cell.low, cell.high) if row.run in colours else (None, None)) for _, row, cell in cells]
     shown = [row.run for _, row, _ in cells]
     shades = [colours.get(run, fig.OTHERS) for run in shown]
-    intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
-    spans: dict[str, list[float]] = {
-        "array": [high - value if run in colours else 0 for run, high, value in zip(shown, highs, values, strict=True)],
-        "arrayminus": [value - low if run in colours else 0 for run, low, value in zip(shown, lows, values, strict=True)],
-    }
+    intervals = [
+        f"[{value if cell.low is None else cell.low:.3f}, {value if cell.high is None else cell.high:.3f}]"
+        for value, (_, _, cell) in zip(values, cells, strict=True)
+    ]
     return {
         "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
         "meta": {"runs": [row.run for _, row, _ in cells]},
         "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
-        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": fig.MUTED, **spans},
+        "error_x": fig.whiskers(values, [low for low, _ in ends], [high for _, high in ends], fig.MUTED, thickness=1.2),
         "customdata": [[fig.plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip

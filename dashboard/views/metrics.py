@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -14,9 +14,9 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
 from dashboard.ui.html import aria
-from dashboard.ui.numbers import CURVE_NAMES
-from dashboard.ui.section import heading
-from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.section import facts, heading
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
+from dashboard.ui.text import CURVE_NAMES
 from queries.interval_coverage_in_simulations import MeasuredClaim
 from queries.metric_definitions import (
     MetricDefinition,
@@ -95,7 +95,7 @@ BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is 
 
 def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
     """Return the definition of a metric as a section. ``notes`` are on the papers, by key."""
-    facts: dict[str, str | list[Inline] | None] = {
+    stated: dict[str, str | list[Inline] | None] = {
         "Source": entry.source,
         "Needs": ", ".join(entry.needs),
         "Human curve": f"{CURVE_NAMES[entry.human]}, unless another is chosen" if entry.human else None,
@@ -117,7 +117,7 @@ def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, Sourc
             ),
             html.P(entry.words),
             _formula(entry),
-            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+            facts(stated),
         ],
         id=entry.key,
         className="metric",
@@ -178,11 +178,9 @@ def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:
 
 def axioms_section(known: MetricDefinitions) -> html.Section:
     """Return the axioms in words, and Sakai's examples."""
-    definitions = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
     examples = [_example(example) for example in known.sakai]
-    return html.Section(
-        [html.H2("Axioms"), html.P(known.axioms_reading), definitions, *examples], id="axioms", className="metric"
-    )
+    top = [html.H2("Axioms"), html.P(known.axioms_reading), facts(known.axioms)]
+    return html.Section([*top, *examples], id="axioms", className="metric")
 
 
 def _example(example: SakaiExample) -> html.Details:
@@ -199,18 +197,15 @@ def _example(example: SakaiExample) -> html.Details:
         unchanged = [f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original]
         return ", ".join(changed or unchanged)
 
-    def value(key: str) -> Callable[[SakaiSystem], Cell]:
-        def cell(system: SakaiSystem) -> Cell:
-            broken = key in system.refuted
-            return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
-
-        return cell
+    def value(key: str, system: SakaiSystem) -> Cell:
+        broken = key in system.refuted
+        return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
 
     columns = [
         PageColumn("System", "system"),
         PageColumn("Axiom", lambda system: system.axiom or None),
         PageColumn("Instances", items),
-        *(PageColumn(titles[key], value(key), number=True) for key in example.systems[0].values),
+        *columns_by({key: titles[key] for key in example.systems[0].values}, value),
     ]
     summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
     note = "Three bins of equal mass, as in the paper. ✗: the metric calls the copy better than X or, for W, no worse."
@@ -220,15 +215,15 @@ def _example(example: SakaiExample) -> html.Details:
 
 def intervals_section(known: MetricDefinitions) -> html.Section:
     """Return a sentence on each kind of interval and test, with how often its claim held in simulations."""
-    parts: list[Component] = []
+    kinds: dict[str, Any] = {}
     for kind in known.uncertainty:
         claims = [claim for claim in known.measured if claim.claim in kind.claims]
-        parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
+        kinds[kind.name] = [kind.words, _measured(kind.name, claims)] if claims else kind.words
     lead = (
         "The unit is the question, because its clues are correlated, or a cluster of questions. Each claim was tested by "
         "simulating runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
     )
-    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
+    return html.Section([html.H2("Intervals and tests"), html.P(lead), facts(kinds)], id="intervals", className="metric")
 
 
 def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:

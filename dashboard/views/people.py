@@ -15,16 +15,15 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, diagonal, figure, padded, panel_axes, panels, plain
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
+from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
-from dashboard.ui.numbers import short
 from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people
@@ -261,8 +260,7 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     data: list[PlotlyJson] = []
     for place in range(len(titles)):
         axes = panel_axes(place)
-        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
-        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data.append(diagonal(axes))
         for run in shown:
             bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
             data.append({
@@ -321,8 +319,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
-    others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
-    links = [page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}") for dataset in others]
+    links = dataset_links(PATH, lambda other: other.kind == "votes")
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
     return panel(
         "Nothing to compare with people here",

@@ -12,7 +12,7 @@ from flask import Response
 from dashboard.access.expiry import read_end
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, get, pairs
+from dashboard.registry.addresses import accept, get, pairs, writer
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
@@ -304,8 +304,7 @@ def post_sessions() -> Response:
     link for the players, which cannot be shown again. 409 if too many sessions have not ended yet. Needs the same rights as an
     upload.
     """
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
+    by = writer()
     new = read_body(_NewSession)
     try:
         until = read_end(new.until)

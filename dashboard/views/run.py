@@ -13,15 +13,15 @@ from dashboard.registry.composed import question_list
 from dashboard.registry.keys import DEFAULT_METRICS, default_metric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected, withdrawn_banner
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import short
-from dashboard.ui.quizbowl import main_answer, without_markup
+from dashboard.ui.quizbowl import question_column, without_markup
 from dashboard.ui.runs import run_colours, run_names
 from dashboard.ui.section import heading, section, side_by_side
-from dashboard.ui.table import Cell, PageColumn, html_table, span
+from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
+from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.reliability.diagrams import reliability_diagrams
 from dashboard.views.runs import provenance
@@ -85,32 +85,21 @@ SNIPPET = 110  # characters of a question
 def worst_questions(
     questions: Sequence[QuestionRow], metric: Metric, run: str, link: Callable[[str], str], *, quizbowl: bool
 ) -> html.Section | None:
-    """Return a row per question, the worst first; None if there are none.
-
-    The order is that of ``questions``. ``link`` maps a question id to its address.
-    """
+    """Return a row per question, in the order of ``questions``; None if there are none."""
     plain = without_markup if quizbowl else str
     answered = [question for question in questions if question.runs.get(run, {}).get(metric.key) is not None]
     if not answered:
         return None
 
-    def name(question: QuestionRow) -> Component:
-        label = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
-        return page_link(label, href=link(question.question_id), title=question.question_id)
+    def value(question: QuestionRow) -> Content:
+        return [short(question.runs[run][metric.key]), disputed_mark() if run in question.disputed else None]
 
     columns = [
-        PageColumn("Question", name),
+        question_column(link, quizbowl),
         PageColumn("Text", lambda question: Cell(shorten(plain(question.text or ""), SNIPPET, placeholder="…"), kind="guess")),
         PageColumn("Category", lambda question: question.category or ""),
         PageColumn("Difficulty", "difficulty", lambda value: short(value, 2), number=True),
-        PageColumn(
-            metric.label,
-            lambda question: [
-                short(question.runs[run][metric.key]),
-                disputed_mark() if run in question.disputed else None,
-            ],
-            number=True,
-        ),
+        PageColumn(metric.label, value, number=True),
     ]
     title = f"Worst questions by {metric.name}"
     return section(title, html_table(columns, answered, "Worst questions"), class_name="section worst")

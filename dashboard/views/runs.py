@@ -15,13 +15,14 @@ from flask import request as flask_request
 from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import run_path
 from dashboard.http.responses import file_response, json_response
-from dashboard.registry.addresses import accept, get, pairs
+from dashboard.registry.addresses import accept, get, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.changes import change_button, change_message
+from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.html import page_link
+from dashboard.ui.section import facts as section_facts
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.uploads.watching import watched_files
@@ -32,7 +33,6 @@ from data.store.query_to_file import Form
 from data.store.run_tags import LABEL, BadTag, change_tags
 from data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
 from queries.runs import RunFacts, responses, run, runs
-from queries.selection import read_parameters
 from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
@@ -81,8 +81,7 @@ def delete_run(run_id: str) -> Response:
     """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. The body can be
     `{"reason": "..."}`. Responds as `GET` does.
     """
-    by = service().access.writer()
-    _refuse_keys()
+    by = writer()
     reason = (read_body(_Withdrawal).reason if flask_request.get_data() else "").strip()[:MAX_VALUE_LENGTH]
     with no_such_run(run_id):
         withdraw(service().store, run_id, by, reason or None)
@@ -93,8 +92,7 @@ def delete_run(run_id: str) -> Response:
 @accept("POST", "/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
     """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
-    by = service().access.writer()
-    _refuse_keys()
+    by = writer()
     with no_such_run(run_id):
         restore(service().store, run_id, by)
     service().read_current()
@@ -107,8 +105,7 @@ def delete_for_good(run_id: str) -> Response:
     Its files go once no kept version of the store names them; backups keep them. Needs a token with the right `admin`. Responds
     with the runs of its dataset.
     """
-    by = service().access.admin()
-    _refuse_keys()
+    by = writer(admin=True)
     name = read_body(_Deletion).name
     with no_such_run(run_id):
         facts = service().ask(run, run_id)
@@ -124,8 +121,7 @@ def post_tags(run_id: str) -> Response:
     """Set tags of a run: `{"label": "after RLHF", "reasoning": "yes", "old": null}`. A tag that is null or blank is removed, and
     others stay. Responds as `GET /api/v1/runs/<run_id>` does.
     """
-    by = service().access.writer()
-    _refuse_keys()
+    by = writer()
     changes = {tag.strip(): (value or "").strip() or None for tag, value in read_body(dict[str, str | None]).items()}
     with no_such_run(run_id):
         try:
@@ -156,10 +152,6 @@ def no_such_run(run_id: str) -> Iterator[None]:
         raise BadRequest("not_withdrawn", "Only a withdrawn run can be deleted; withdraw it first.", "run", status=409) from None
     except CannotRestore as error:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
-
-
-def _refuse_keys() -> None:
-    read_parameters(pairs(), NoParameters)
 
 
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
@@ -206,8 +198,7 @@ def provenance(facts: RunFacts) -> html.Section:
         items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
     if facts.decisions:
         items["Graded by a person"] = _decided(facts)
-    parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]
-    return html.Section(html.Dl(parts), className="dataset provenance")
+    return html.Section(section_facts(items), className="dataset provenance")
 
 
 def _same(facts: RunFacts) -> Component | str:

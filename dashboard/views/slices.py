@@ -11,23 +11,21 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address
-from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import p_value_text, percent, short
 from dashboard.ui.published_values import parts_menu, published_parts
-from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunColours, named, run_colours, run_names
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
+from dashboard.ui.text import p_value_text, percent, short
 from dashboard.views.leaderboard.view import cell_parts
 from data.plurals import counted
 from queries.breakdown import (
@@ -193,10 +191,7 @@ def slices_section(
     colours: RunColours,
     link: Callable[[Slice], str],
 ) -> html.Section:
-    """Return the significant slices and, folded away, those of the others whose differences are the largest.
-
-    ``link`` maps a slice to the address that shows it.
-    """
+    """Return the significant slices and, folded away, those of the others whose differences are the largest."""
     significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
     difference = "Difference" if metric.direction == "zero" else "Worse by"
@@ -233,10 +228,7 @@ MAX_ROWS = 20
 def unsolved_section(
     result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """Return their number by category, and a list. ``link`` maps a question id to its address.
-
-    ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return their number by category, and a list; ``whole`` is the address of the CSV file with all of them."""
     title = "Questions that no run answered correctly"
     if not result.answered:
         return section(title, f"No question was answered by {MIN_RUNS} runs or more.")
@@ -251,13 +243,8 @@ def unsolved_section(
         words += f"By category: {', '.join(parts)}. "
     known = any(question.people is not None for question in result.questions)
     words += f"Sorted by {'how many people were right, then by ' if known else ''}the highest confidence of a run."
-
-    def name(question: UnsolvedQuestion) -> Component:
-        answer = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
-        return page_link(answer, href=link(question.question_id), title=question.question_id)
-
     columns: Columns = [
-        PageColumn("Question", name),
+        question_column(link, quizbowl),
         "category",
         PageColumn("People right", "people", percent, number=True),
         "heard",
@@ -339,7 +326,6 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     colours = run_colours(request.facets, list(runs))
-    metrics = metric_names(RANKED, request.facets, DEFAULT_METRIC)
     link = partial(_link, request)
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
@@ -350,7 +336,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
         ),
         controls(
-            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("metric", "Metric", metric_names(RANKED, request.facets), metric.key, default=DEFAULT_METRIC),
             menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
             *_division(request),
             parts_menu(request.parameters.published, _by(request)),
@@ -385,8 +371,7 @@ def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
     if len(offered) < 2:
         return []
-    names = {"" if by == default else by: split_key(by)[1] or by for by in offered}
-    return [menu("by", "Table by", names, "" if _by(request) == default else _by(request))]
+    return [menu("by", "Table by", {by: split_key(by)[1] or by for by in offered}, _by(request), default=default)]
 
 
 def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:

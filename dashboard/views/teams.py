@@ -11,20 +11,18 @@ from dash.development.base_component import Component
 from flask import Response
 
 from dashboard.registry.addresses import get_selected
-from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields
-from dashboard.registry.views import serve
+from dashboard.registry.views import Cited, serve
 from dashboard.service import service
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, layout, plain, row_axis
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import percent
-from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.messages import dataset_links, nothing_selected
+from dashboard.ui.quizbowl import main_answer, question_column
 from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
+from dashboard.ui.text import distinct_short_names, percent
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
@@ -138,10 +136,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
 
 
 def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
-    """Return the results by category; None if questions have no categories.
-
-    ``link`` maps a category to the address of the list of its questions.
-    """
+    """Return the results by category; None if questions have no categories."""
     if not any(part.category for part in categories):
         return None
 
@@ -155,12 +150,9 @@ def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[st
 def questions_section(
     questions: Sequence[QuestionBuzzing], link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """Return the results by question, the hardest first.
-
-    ``link`` maps a question id to its address. ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return the results by question, the hardest first; ``whole`` is the address of the CSV file with all of them."""
     hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))[:MAX_ROWS]
-    columns: Columns = [question_column(link, quizbowl), "category", *_shown(questions, *BUZZING), "first_team"]
+    columns: Columns = [question_column(link, quizbowl, titled=False), "category", *_shown(questions, *BUZZING), "first_team"]
     return section(
         "Questions, hardest first",
         html_table(columns, hardest, "Questions", declared=TABLES["questions"]),
@@ -168,20 +160,8 @@ def questions_section(
     )
 
 
-def question_column(link: Callable[[str], str], quizbowl: bool) -> PageColumn:
-    """Return the column that names a question by its answer; ``link`` maps its id to its address."""
-
-    def name(part: QuestionBuzzing | TeamBuzz) -> Component:
-        return page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))
-
-    return PageColumn("Question", name)
-
-
 def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
-    """Return which teams met, and their results; None if no two teams shared a room.
-
-    ``link`` maps a room to the address that lists its buzzes. ``whole`` is the address of the CSV file with all of them.
-    """
+    """Return which teams met, and their results; None if no two teams shared a room. ``whole`` is as in ``questions_section``."""
     if not rooms:
         return None
     columns: Columns = [
@@ -209,7 +189,7 @@ def buzzes_section(
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
     marked = any(buzz.power is not None for buzz in buzzes)
     columns: Columns = [
-        question_column(link, quizbowl),
+        question_column(link, quizbowl, titled=False),
         "category",
         "room",
         "team",
@@ -273,11 +253,7 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
         "layout": layout(
             ROW * len(teams) + 58,
             xaxis=axis("share of the question read at a correct buzz", **SHARE),
-            yaxis=axis(
-                range=downwards(len(teams)), showgrid=False, tickvals=places,
-                ticktext=[plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
-                tickfont={"size": 12, "color": INK},
-            ),
+            yaxis=row_axis([plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)]),
         ),
     }  # fmt: skip
 
@@ -310,9 +286,8 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
         "layout": layout(
             (ROW + 6) * len(categories) + 58,
             xaxis=axis("share of the question read", **SHARE),
-            yaxis=axis(
-                range=downwards(len(categories)), tickvals=list(place.values()),
-                ticktext=[plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)],
+            yaxis=row_axis(
+                [plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)], showgrid=True,
                 tickfont={"size": 12, "color": MUTED},
             ),
         ),
@@ -366,11 +341,7 @@ def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
 
 def _without() -> html.Section:
     """A panel that lists the datasets with teams."""
-    links = [
-        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
-        for dataset in service().datasets()
-        if dataset.human_teams
-    ]
+    links = dataset_links(PATH, lambda dataset: dataset.human_teams > 0)
     return panel(
         "No team has heard these questions",
         "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",

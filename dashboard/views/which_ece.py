@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import BinnedRun, Intervals
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, with_interval
-from dashboard.registry.views import serve
-from dashboard.ui.controls import menu
-from dashboard.ui.figure import CALIBRATION_AXES, FAINT, OTHERS, Names, PlotlyJson, agreement_figure, figure, panel_axes, panels
-from dashboard.ui.filters import filter_keys
+from dashboard.registry.views import Cited, serve
+from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.figure import (
+    CALIBRATION_AXES,
+    OTHERS,
+    Names,
+    PlotlyJson,
+    agreement_figure,
+    diagonal,
+    figure,
+    panel_axes,
+    panels,
+)
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
 from dashboard.ui.section import heading, section
-from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
+from dashboard.ui.text import CALIBRATION_COLUMNS, short
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -69,20 +77,14 @@ VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
 def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
     """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
     focus = [run.run for run in result.runs].index(result.focus or "")
-
-    def error(place: int) -> Callable[[ErrorVariant], Cell]:
-        return lambda variant: _error(variant.runs[place])
-
+    heads = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
     return html_table(
         [
             PageColumn(
                 "Variant",
                 lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"),
             ),
-            *(
-                PageColumn(html.Th(named(colours.get(run.run), names[run.run]), scope="col"), error(place), number=True)
-                for place, run in enumerate(result.runs)
-            ),
+            *columns_by(dict(enumerate(heads)), lambda place, variant: _error(variant.runs[place])),
             PageColumn(
                 "Left out",
                 lambda variant: variant.runs[focus].left_out,
@@ -225,8 +227,7 @@ def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour:
     data: list[PlotlyJson] = []
     for place, variant in enumerate(variants):
         axes = panel_axes(place)
-        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
-        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data.append(diagonal(axes))
         for counts in (True, False):
             parts = [part for part in variant.bins if part.counted == counts]
             data.append(_steps(parts, axes, colour if counts else OTHERS))
@@ -284,13 +285,12 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     names = run_names(result.runs)
     colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["ece"]))
     first = result.runs[0].run
-    options = {"" if run.run == first else run.run: names[run.run] for run in result.runs}
     return [
         heading(
             "Which ECE is this?",
             f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
             f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
-            menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+            menu("focus", "Run", {run.run: names[run.run] for run in result.runs}, result.focus or "", default=first),
             menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
         ),
         variants_table(result, names, colours),

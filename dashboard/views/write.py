@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
 
 from dash import html
@@ -19,10 +19,10 @@ from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.numbers import short
 from dashboard.ui.runs import named
 from dashboard.ui.section import note, section
-from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
+from dashboard.ui.text import short
 from data.plurals import counted
 from queries.drafts import (
     ELICITATIONS,
@@ -155,11 +155,12 @@ def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS)
 
 
 def _all_guesses(draft: QuestionDraft) -> html.Div:
-    def guess_of(guesser: GuesserOnDraft) -> Callable[[DraftClue], Cell]:
-        return lambda clue: _guess(guesser, clue.clue)
-
     columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
-    columns += [PageColumn(guesser.model, guess_of(guesser)) for guesser in draft.guessers]
+    columns += columns_by(
+        {place: guesser.model for place, guesser in enumerate(draft.guessers)},
+        lambda place, clue: _guess(draft.guessers[place], clue.clue),
+        number=False,
+    )
     return html_table(columns, draft.clues, "Guesses by sentence")
 
 
@@ -252,12 +253,12 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     """Draw the form next to the guesses at the draft that came with the request, and how to save it."""
     draft, problem = _guesses(request)
     chosen = request.parameters.confidence_from
-    titles = {"": "Softmax", "margin": "Margin"}
+    titles = {"softmax": "Softmax", "margin": "Margin"}
     mode = service().access.page_mode()
     guesses = [
         html.Div(_problem(problem) if problem else draft_summary(draft), className="draft-now"),
         html.Div(guesses_table(draft.guessers)),
-        menu("confidence_from", "Confidence from", titles, "" if chosen == ELICITATIONS[0] else chosen),
+        menu("confidence_from", "Confidence from", titles, chosen, default=ELICITATIONS[0]),
         draft_confidence(draft),
     ]
     return [

@@ -8,20 +8,18 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, fields
-from dashboard.registry.views import serve
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.registry.views import Cited, serve
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, percent
-from dashboard.ui.quizbowl import draw_text
+from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_column, run_names
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import percent
 from data.plurals import counted
 from queries.confidently_wrong import MAX_LISTED, SURE, confidently_wrong
 from queries.metrics import CATALOGUE
@@ -69,15 +67,14 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Confidently wrong")]
     names, colours = run_names(result.runs), run_colours(request.facets, highlighted_runs(request, CATALOGUE["brier"]))
-    choices = sorted({*OFFERED, least})
-    options = {"" if value == SURE else format_number(value): f"at least {percent(value, 0)}" for value in choices}
+    options = {format_number(value): f"at least {percent(value, 0)}" for value in sorted({*OFFERED, least})}
     one = len(request.selection.run) == 1
     show = "All runs" if one else "Only this run"
     return [
         heading(
             "Confidently wrong",
             f"{request.facets.title}: answers that are wrong although the run was at least {percent(least, 0)} sure",
-            menu("least", "Sure", options, "" if least == SURE else format_number(least)),
+            menu("least", "Sure", options, format_number(least), default=format_number(SURE)),
         ),
         html_table(
             [
@@ -107,8 +104,6 @@ def _only(request: PageRequest[WrongPage], run: str, *, one: bool) -> str:
 def _answers(
     request: PageRequest[WrongPage], listed: Sequence[Item], total: int, names: Mapping[str, str], colours: RunColours
 ) -> html.Section:
-    drawn = draw_text if request.facets.quizbowl else lambda text: [text]
-
     def link(item: Item) -> Component:
         clue = str(item.clue) if request.facets.longest > 1 else None
         return page_link(item.question_id, href=request.question_link(item.question_id, clue=clue))
@@ -119,7 +114,7 @@ def _answers(
         PageColumn("Run", lambda item: named(colours.get(item.run), names[item.run])),
         PageColumn("Confidence", "confidence", percent, number=True),
         PageColumn("Guess", _guess),
-        PageColumn("Answer", lambda item: Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")),
+        PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=request.facets.quizbowl)),
     ]
     more = f", the surest {MAX_LISTED} shown" if total > len(listed) else ""
     return section(

@@ -19,8 +19,8 @@ from dashboard.ui.controls import menu, several
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
-from dashboard.ui.numbers import percent
 from dashboard.ui.section import controls, heading, note
+from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted
@@ -124,7 +124,6 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
-    metrics = {"" if choice.key == ACROSS_METRIC else choice.key: choice.name for choice in METRICS}
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
@@ -134,7 +133,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     return [
         heading("All datasets", f"{metric.name} of {counts}"),
         controls(
-            menu("metric", "Metric", metrics, "" if metric.key == ACROSS_METRIC else metric.key),
+            menu("metric", "Metric", {choice.key: choice.name for choice in METRICS}, metric.key, default=ACROSS_METRIC),
             menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, "runs" if every_run else ""),
             menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
             menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),

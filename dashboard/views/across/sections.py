@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from textwrap import wrap
 
@@ -12,12 +12,11 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address, model_path, run_path
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
-from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
+from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, layout, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import short
 from dashboard.ui.section import section
-from dashboard.ui.table import Cell, Columns, PageColumn, html_table, interval, noted, span
+from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
+from dashboard.ui.text import distinct_short_names, short
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -136,7 +135,7 @@ def across_section(result: Across, metric: Metric) -> html.Section:
         "zero": "orange above 0, blue below",
         "none": "orange where low, blue where high",
     }.get(metric.direction, "blue for the best on a dataset, orange for the last")
-    places = [PageColumn(column.title, _place(column.dataset), number=True) for column in result.datasets]
+    places = columns_by({column.dataset: column.title for column in result.datasets}, _place)
     names = row_names(result.rows)
     text = html_table(
         [PageColumn("Model", lambda row: names[id(row)]), *places], result.rows, "Value and rank by model and dataset"
@@ -144,14 +143,11 @@ def across_section(result: Across, metric: Metric) -> html.Section:
     return section("At a glance", figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text))
 
 
-def _place(dataset: str) -> Callable[[AcrossRow], str | None]:
-    def place(line: AcrossRow) -> str | None:
-        cell = line.cells.get(dataset)
-        if cell is None or cell.value is None:
-            return None
-        return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
-
-    return place
+def _place(dataset: str, line: AcrossRow) -> str | None:
+    cell = line.cells.get(dataset)
+    if cell is None or cell.value is None:
+        return None
+    return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
 
 
 def transfer_section(result: Across) -> html.Section:
@@ -245,10 +241,7 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
                 showgrid=False, range=[-0.5, len(columns) - 0.5], tickfont={"size": 11, "color": INK},
                 tickangle=-90 if many else -40, tickvals=list(range(len(columns))), ticktext=columns,
             ),
-            yaxis=axis(
-                showgrid=False, range=downwards(len(rows), 0), tickfont={"size": 11, "color": INK},
-                tickvals=list(range(len(rows))), ticktext=rows,
-            ),
+            yaxis=row_axis(rows, 0, tickfont={"size": 11, "color": INK}),
         ),
     }  # fmt: skip
 
@@ -356,7 +349,6 @@ def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overco
     ]
     colour = COLOURS[overconfident]
     accuracies = [bin_.accuracy or 0.0 for _, _, bin_, *_ in dots]
-    ends = [(bin_.low, bin_.high) for _, _, bin_, *_ in dots]
     return {
         "type": "scatter", "mode": "markers", "name": "overconfident" if overconfident else "not overconfident",
         "x": [x + (bin_.mean_confidence or 0.0) for x, _, bin_, *_ in dots],
@@ -365,11 +357,9 @@ def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overco
             "size": [4 + 7 * share**0.5 for *_, share, _ in dots], "color": colour, "line": {"width": 0},
             "symbol": "diamond" if overconfident else "circle",
         },
-        "error_y": {
-            "type": "data", "symmetric": False, "color": colour, "thickness": 1, "width": 0,
-            "array": [0.0 if high is None else high - value for (_, high), value in zip(ends, accuracies, strict=True)],
-            "arrayminus": [0.0 if low is None else value - low for (low, _), value in zip(ends, accuracies, strict=True)],
-        },
+        "error_y": whiskers(
+            accuracies, [bin_.low for _, _, bin_, *_ in dots], [bin_.high for _, _, bin_, *_ in dots], colour
+        ),
         "customdata": [
             [name, round(bin_.mean_confidence or 0.0, 3), round(bin_.accuracy or 0.0, 3), bin_.items]
             for _, _, bin_, _, name in dots

@@ -1,22 +1,26 @@
-"""Buzz curves of runs and people, and how often a buzz follows a guess."""
+"""Buzz curves of runs and people, how often a buzz follows a guess, and buzzes by category and against the median of people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import Names, PlotlyJson
+from dashboard.ui.figure import INK, Names, PlotlyJson
 from dashboard.ui.html import data
 from dashboard.ui.notices import left_out_note
-from dashboard.ui.numbers import short
-from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.runs import RunColours, legend, named, run_column
 from dashboard.ui.section import note, section
-from dashboard.ui.table import Cell, Content, PageColumn, html_table
+from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
+from dashboard.ui.text import DASH, percent, short
 from data.plurals import counted
+from queries.buzzing import CategoryOutcomes, PeopleMedian
+from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
+from queries.buzzing.people_median import RunAndMedian, Share
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
+from queries.selection.facets import Facets
 
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -52,14 +56,11 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
 
 
 def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
-    def by(mark: float) -> Callable[[tuple[BuzzCurve, str]], float]:
-        place = round(mark * (len(curves.revealed) - 1))
-        return lambda row: getattr(row[0], row[1])[place]
-
+    last = len(curves.revealed) - 1
     columns = [
         PageColumn("Who", lambda row: curve_name(row[0], names)),
         PageColumn("Buzzes", lambda row: row[1]),
-        *(PageColumn(f"by {mark:.0%}", by(mark)) for mark in MARKS),
+        *columns_by({mark: f"by {mark:.0%}" for mark in MARKS}, lambda mark, row: getattr(row[0], row[1])[round(mark * last)]),
         PageColumn("Teams", lambda row: row[0].teams if row[0].kind == "human" else "", number=True),
         PageColumn("Questions heard", lambda row: row[0].heard),
     ]
@@ -102,7 +103,6 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             return named(colours.get(row.run), names[row.run])
         return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
 
-    columns = [PageColumn(heading, _rate(key), number=True) for key, heading in RATES.items()]
     return section(
         "Buzzing when right, holding back when wrong",
         words,
@@ -112,7 +112,7 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
         ),
         html_table(
-            [PageColumn("Who", name), *columns],
+            [PageColumn("Who", name), *columns_by(RATES, _rate)],
             [*rates.runs, *(team for team in rates.teams if team.teams)],
             "Buzz rates",
             "habits",
@@ -122,20 +122,16 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
     )
 
 
-def _rate(key: str) -> Callable[[RunBuzzRates | TeamBuzzRates], Cell]:
+def _rate(key: str, row: RunBuzzRates | TeamBuzzRates) -> Cell:
     """A rate of a run, or the mean of several teams; a lower bound if what they would have answered is not recorded."""
-
-    def cell(row: RunBuzzRates | TeamBuzzRates) -> Cell:
-        value, missing = getattr(row, key), row.missing.get(key, "")
-        if isinstance(row, RunBuzzRates):
-            return Cell(value, missing, attributes=data(key=key))
-        if key not in BOUNDS:
-            return Cell(value, missing)
-        bound = getattr(row, BOUNDS[key])
-        shown = f"≥ {short(bound)}" if value is None and bound is not None else value
-        return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
-
-    return cell
+    value, missing = getattr(row, key), row.missing.get(key, "")
+    if isinstance(row, RunBuzzRates):
+        return Cell(value, missing, attributes=data(key=key))
+    if key not in BOUNDS:
+        return Cell(value, missing)
+    bound = getattr(row, BOUNDS[key])
+    shown = f"≥ {short(bound)}" if value is None and bound is not None else value
+    return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
 
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel
@@ -283,3 +279,107 @@ def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJs
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
         "mean over %{customdata:,} teams<extra></extra>",
     }  # fmt: skip
+
+
+def buzz_categories(
+    result: CategoryOutcomes, facets: Facets, names: Mapping[str, str], colours: RunColours
+) -> html.Section | None:
+    """Return the number of correct buzzes per incorrect one: a row per group of players, a column per category.
+
+    The table stays when a filter leaves one category, so that the page keeps its structure. None if the dataset has fewer than
+    two categories, or nobody buzzes.
+    """
+    if len(facets.categories) < 2 or not result.groups:
+        return None
+
+    def name(group: BuzzOutcomes) -> Content:
+        if group.kind == "human":
+            return named(INK, "People")
+        if group.kind == "model":
+            return named(None, f"{group.name} (played as a team)")
+        return named(colours.get(group.name), names.get(group.name, group.name))
+
+    def cell_of(category: str | None, group: BuzzOutcomes) -> Cell:
+        return _cell({outcome.category: outcome for outcome in group.categories}.get(category))
+
+    columns = [PageColumn("Who", name), PageColumn("All", lambda group: _cell(_total(group)), number=True)]
+    columns += columns_by({category: category or "not stated" for category in result.categories}, cell_of)
+    title = "Correct buzzes per incorrect buzz, by category"
+    return section(
+        title,
+        "Above 1, more buzzes are correct than incorrect. Counts are shown below. Runs buzz at the threshold in use.",
+        html_table(columns, result.groups, title, "board across"),
+    )
+
+
+def _total(group: BuzzOutcomes) -> CategoryOutcome:
+    heard, correct, incorrect = (
+        sum(getattr(outcome, name) for outcome in group.categories) for name in ("heard", "correct", "incorrect")
+    )
+    return CategoryOutcome(None, heard, correct, incorrect, correct / incorrect if incorrect else None)
+
+
+def _cell(outcome: CategoryOutcome | None) -> Cell:
+    if outcome is None:
+        return Cell(None, NOT_HEARD, "number missing")
+    counts = f"{outcome.correct:,} : {outcome.incorrect:,}"
+    title = f"{counted(outcome.heard, 'question')} heard"
+    if outcome.ratio is None:
+        title += ", no buzz" if not outcome.correct else ", no incorrect buzz"
+    return Cell(noted(short(outcome.ratio, 1), counts), title)
+
+
+NOT_HEARD = "No question of this category was heard"
+
+
+NOTE = (
+    "Share of the questions that people heard, with 95 % intervals over questions. The median of a question is that of its "
+    "correct human buzzes; where people heard it and none was right, any right buzz is earlier. The threshold is fixed."
+)
+
+
+def people_median_section(result: PeopleMedian, names: Mapping[str, str], colours: RunColours) -> html.Section | None:
+    """Return the tables, of runs by words after the median and of runs by category; None if no run has a share."""
+    runs = [run for run in result.runs if run.earlier]
+    if not runs:
+        return None
+
+    def cell_of(category: str | None, run: RunAndMedian) -> Cell:
+        part = next((part for part in run.categories if part.category == category), None)
+        return _share_cell(part.earlier, part.questions) if part else _share_cell(None, 0)
+
+    def earlier(heading: str) -> list[PageColumn]:
+        return [
+            run_column(names, colours),
+            PageColumn(heading, lambda run: _share_cell(run.earlier, run.questions), number=True),
+        ]
+
+    headings = dict(enumerate(map(_by, result.words)))
+    by_words = columns_by(headings, lambda place, run: _share_cell(run.within[place], run.questions))
+    categories = dict.fromkeys(part.category for run in runs for part in run.categories)
+    by_category = columns_by({name: name or "not stated" for name in categories}, cell_of)
+    label, title = "Right before people, or within some words of their median", "Earlier than people, by category"
+    return section(
+        "Earlier than people",
+        NOTE,
+        html_table([*earlier("Right before the median"), *by_words], runs, label, "board across"),
+        *(
+            [html.H3(title), html_table([*earlier("All"), *by_category], runs, title, "board across")]
+            if len(categories) > 1
+            else []
+        ),
+    )
+
+
+def _by(words: int) -> str:
+    if words == 0:
+        return "By the median"
+    return f"By {abs(words)} words {'after' if words > 0 else 'before'} it"
+
+
+def _share_cell(share: Share | None, questions: int) -> Cell:
+    if share is None:
+        return Cell(None, NOT_HEARD, "number missing")
+    why = f"; no interval, because {share.no_interval}" if share.no_interval else ""
+    shown = noted(percent(share.share), span(share.low, share.high, percent) or DASH)
+    return Cell(shown, counted(questions, "question") + why)

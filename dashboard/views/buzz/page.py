@@ -10,21 +10,17 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.composed import question_order
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
-from dashboard.registry.views import serve
+from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
+from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.ui.section import choices, heading
 from dashboard.ui.threshold_sliders import KEY
-from dashboard.views.buzz.categories import buzz_categories, people_median_section
-from dashboard.views.buzz.curves import buzz_curves, buzz_rates
+from dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
 from dashboard.views.buzz.thresholds import against_teams, threshold_explorer_section
 from data.plurals import counted
 from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
@@ -155,11 +151,8 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
 
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
-    others = [
-        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
-        for dataset in service().datasets()
-        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
-    ]
+    shown = request.selection.dataset
+    others = dataset_links(PATH, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown)
     return html.Section(
         [
             html.H1("No buzz data"),

@@ -12,10 +12,10 @@ from dash.development.base_component import Component
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data, page_link
-from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
@@ -192,7 +192,6 @@ def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) ->
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run
-DIGITS = 5  # significant digits of what is drawn
 HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
 
 
@@ -216,7 +215,7 @@ def wins_figure(
     for run in runs:
         curve = run.curve
         assert curve is not None and curve.expected_wins is not None
-        x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
+        x, y = curve.thresholds, fig.rounded(curve.expected_wins)
         data.append({
             "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "meta": run.run,
             "line": {**fig.run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
@@ -237,7 +236,6 @@ def wins_figure(
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
     peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
-    labels = fig.run_labels(names, [*peaks])
     bottom, top = fig.padded(wins, zero=True)
     return {
         "data": data,
@@ -245,10 +243,7 @@ def wins_figure(
             HEIGHT,
             xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
             yaxis=fig.axis("expected wins per question", range=[bottom, top]),
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(
-                [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
-            ),
+            **fig.run_ends(names, peaks, colours, bottom, top, HEIGHT - AXIS),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",

@@ -8,15 +8,13 @@ from typing import Annotated, Any
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address
-from dashboard.registry.cited import Cited, paired
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import Cited, paired, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu, several
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu, several
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
@@ -167,8 +165,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     tones = (colours.own[a], colours.own[b])
     names = (runs[a], runs[b])
     standard = default_metric(request.facets)
-    metrics = metric_names(PER_QUESTION, request.facets, standard)
-
+    metrics = metric_names(PER_QUESTION, request.facets)
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
@@ -180,7 +177,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         controls(
             menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
             menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
-            menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+            menu("metric", "Question by question", metrics, metric.key, default=standard),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
         questions_section(questions, metric, names, tones, request.question_link),

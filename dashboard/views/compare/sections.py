@@ -12,13 +12,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain, whiskers
 from dashboard.ui.html import page_link
-from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names
-from dashboard.ui.numbers import DASH, p_value_text, short
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
+from dashboard.ui.text import DASH, MAX_NAME_LENGTH, distinct_short_names, p_value_text, short
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -215,40 +214,29 @@ def forest_figure(
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
-    rows: list[PlotlyJson] = []
+    rows: list[tuple[float, float, float]] = []
     for metric, difference in shown:
         half = ((difference.high or 0.0) - (difference.low or 0.0)) / 2 or 1.0
         turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better
         low, high = sorted((turn * (difference.low or 0.0) / half, turn * (difference.high or 0.0) / half))
-        rows.append(
-            {
-                "label": metric.label,
-                "x": turn * (difference.difference or 0.0) / half,
-                "low": low,
-                "high": high,
-                "one": difference,
-            }
-        )
-    labels = [plain(row["label"]) for row in rows]
-    ends = padded(row[key] for row in rows for key in ("low", "x", "high"))
+        rows.append((turn * (difference.difference or 0.0) / half, low, high))
+    values, lows, highs = ([row[place] for row in rows] for place in range(3))
+    labels = [plain(metric.label) for metric, _ in shown]
+    ends = padded([*values, *lows, *highs])
     favours = [f"{plain(label)} better" for label in distinct_short_names(names, MAX_NAME_LENGTH)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
-    shades = [tones.get(row["one"].better or "", OTHERS) for row in rows]
+    shades = [tones.get(difference.better or "", OTHERS) for _, difference in shown]
     return {
         "data": [
             {
-                "type": "scatter", "mode": "markers", "x": [row["x"] for row in rows], "y": labels,
+                "type": "scatter", "mode": "markers", "x": values, "y": labels,
                 "marker": {"size": 9, "color": shades}, "cliponaxis": False,
-                "error_x": {
-                    "type": "data", "symmetric": False, "thickness": 1.4, "width": 0, "color": INK,
-                    "array": [row["high"] - row["x"] for row in rows],
-                    "arrayminus": [row["x"] - row["low"] for row in rows],
-                },
+                "error_x": whiskers(values, lows, highs, thickness=1.4),
                 "customdata": [
-                    f"{row['one'].difference:.4f} [{row['one'].low:.4f}, {row['one'].high:.4f}]"
-                    + ("" if row["one"].p_holm is None else f", adjusted p = {row['one'].p_holm:.3g}")
-                    for row in rows
+                    f"{one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"
+                    + ("" if one.p_holm is None else f", adjusted p = {one.p_holm:.3g}")
+                    for _, one in shown
                 ],
                 "hovertemplate": "%{y}: %{customdata}<extra></extra>",
             }

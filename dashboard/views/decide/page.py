@@ -13,22 +13,24 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import (
     Names,
     figure,
 )
-from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_names
 from dashboard.ui.section import controls, heading, note, section
-from dashboard.views.decide.figures import coverage_figure, difference_figure, murphy_figure, net_figure
-from dashboard.views.decide.slider import (
+from dashboard.views.decide.figures import (
     cost_slider,
+    coverage_figure,
     coverage_table,
     curve_table,
     decisions_table,
+    difference_figure,
     difference_table,
+    murphy_figure,
+    net_figure,
     state,
     verdict,
 )

@@ -10,7 +10,7 @@ from flask import Response, request
 
 from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
 from dashboard.http.responses import csv_response, json_response
-from dashboard.registry.addresses import accept, get, get_selected, pairs
+from dashboard.registry.addresses import accept, get, get_selected, writer
 from dashboard.registry.keys import GUESSES
 from dashboard.registry.tables import RUN_FIRST, Table, columns
 from dashboard.registry.views import serve
@@ -28,7 +28,7 @@ from data.store.gradings import (
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
 from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
-from queries.selection import Request, Selection, read_parameters
+from queries.selection import Request, Selection
 from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
@@ -110,8 +110,7 @@ def post_grades(run_id: str) -> Response:
     Either all corrections are recorded, with the token's name and the time, or none. They form the run's grading `reviewed`;
     nothing else changes. The response lists all corrections of the run, and the grades of these guesses.
     """
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
+    by = writer()
     given = _read()
     with no_such_run(run_id):
         try:
@@ -192,8 +191,7 @@ def post_review(run_id: str) -> Response:
     drawn, and one answer of each. Responds as `GET` does. Reviewers then grade them (`POST /api/v1/runs/<run_id>/grades`), also
     where they agree with the first grading. A later draw replaces this one.
     """
-    by = service().access.writer()
-    read_parameters(pairs(), NoParameters)
+    by = writer()
     draw = read_body(_Draw)
     if not 0 < draw.size <= MAX_DRAWN or not 0 <= (draw.seed or 0) < MAX_SEED:
         message = f"`size` is from 1 to {MAX_DRAWN:,}, and `seed` from 0 to {MAX_SEED - 1:,}."

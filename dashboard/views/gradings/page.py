@@ -12,20 +12,19 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
+from dashboard.registry.views import Cited
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.notices import judge_error
-from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import run_names
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval
+from dashboard.ui.text import DASH, percent, short
 from dashboard.views.gradings.addresses import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED
@@ -225,8 +224,8 @@ def draw_button(run: str) -> html.Div:
 PATH = "/gradings"
 MAX_LISTED = 100  # guesses
 SHOW_NAMES = {
-    "": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected", "drawn": "drawn, waiting for review",
-    "all": "all",
+    "differ": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected",
+    "drawn": "drawn, waiting for review", "all": "all",
 }  # fmt: skip
 OFF = "This server accepts no corrections (CLUELINE_UPLOADS=off); its operator makes them on the command line."
 KEYS = (
@@ -277,14 +276,12 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     names = names_of(request.facets.all_runs)
     options = {graded.run: names[graded.run] for graded in compared.runs}
     options |= {run: names.get(run, run)}
-    default = _default_run(request, compared)
-    listed = {"" if name == default else name: label for name, label in options.items()}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
     mode = service().access.page_mode()
     top = [
         html.H2("Guesses and their grades"),
-        menu("graded_run", "Run", listed, "" if run == default else run),
-        menu("show", "Where", dict(SHOW_NAMES), "" if show == SHOWN[0] else show),
+        menu("graded_run", "Run", options, run, default=_default_run(request, compared)),
+        menu("show", "Where", SHOW_NAMES, show, default=SHOWN[0]),
     ]
     leaderboard = page_link(f"Leaderboard by the grading “{REVIEWED}”", href=request.link("/", grading=REVIEWED))
     corrected = leaderboard if REVIEWED in result.gradings else "none of its grades has been corrected yet"

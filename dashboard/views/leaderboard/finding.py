@@ -15,12 +15,11 @@ from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.figure import figure
 from dashboard.ui.html import page_link
-from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunColours, legend, run_colours, run_names
 from dashboard.ui.section import note
-from dashboard.views.leaderboard.figures import metric_figure
-from dashboard.views.leaderboard.sections import confidence_gap, metrics_table
+from dashboard.ui.text import CURVE_NAMES, percent, short
+from dashboard.views.leaderboard.sections import confidence_gap, metric_figure, metrics_table
 from dashboard.views.question.figures import clues_figure, confidence_table
 from data.plurals import counted
 from queries.confident_early_mistake import EarlyMistake

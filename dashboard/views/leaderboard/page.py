@@ -14,8 +14,7 @@ from dashboard.http.paths import run_path
 from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.ui.controls import several
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, several
 from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note

@@ -1,27 +1,29 @@
-"""Sections of the leaderboard: claims about runs, an early mistake, confidence against accuracy, rankings and release dates."""
+"""Sections of the leaderboard: confidence against accuracy, rankings, their agreement, and release dates, with their figures."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from functools import partial
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import agreement_figure, figure
-from dashboard.ui.numbers import short
+from dashboard.ui.figure import PlotlyJson, agreement_figure, figure
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
-from dashboard.views.leaderboard.figures import gap_figure, ranks_figure, release_dates_figure
+from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
-from queries.rankings import ReleaseDates, rank_correlations
+from queries.rankings import DatedRun, ReleaseDates, rank_correlations
 from queries.selection.parameter_kinds import format_number
 
 MAX_NAMED = 6  # runs that a sentence names
@@ -161,3 +163,187 @@ def release_dates_section(
         ],
         id="release-dates",
     )
+
+
+ROW, MORE = 26, 14  # pixels per run or rank, and for each further line of the longest name
+LINE = 22  # characters of a name on one line
+MAX_NAME_LENGTH = 60  # characters of a name
+MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
+DENSE_ROW = 14  # pixels per run in that case
+
+
+def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
+
+    The board needs ``accuracy`` and ``mean_confidence``.
+    """
+    rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
+    dense = len(rows) > MAX_SPACED_RUNS
+    texts = distinct_short_names([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
+    labels = [fig.plain(text) if dense else _lines(text) for text in texts]
+    places = list(range(len(rows)))
+    lines = max((label.count("<br>") for label in labels), default=0)
+    accuracy = [row.metrics["accuracy"].value for row in rows]
+    confidence = [row.metrics["mean_confidence"].value for row in rows]
+    shades = [colours.get(row.run, fig.OTHERS) for row in rows]
+    between: dict[str, list[float | int | None]] = {"x": [], "y": []}
+    for place, low, high in zip(places, accuracy, confidence, strict=True):
+        between["x"] += [low, high, None]
+        between["y"] += [place, place, None]
+    common = {
+        "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
+        "customdata": [fig.plain(names[row.run]) for row in rows],
+    }  # fmt: skip
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", **between, "line": {"color": fig.FAINT, "width": 3}, "hoverinfo": "skip"},
+            {
+                **common, "x": accuracy, "name": "Accuracy", "marker": {"size": 11, "color": shades},
+                "hovertemplate": "%{customdata}<br>accuracy %{x:.3f}<extra></extra>",
+            },
+            {
+                **common, "x": confidence, "name": "Mean confidence",
+                "marker": {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": shades, "width": 2.5}},
+                "hovertemplate": "%{customdata}<br>mean confidence %{x:.3f}<extra></extra>",
+            },
+        ],
+        "layout": fig.layout(
+            (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
+            xaxis=fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
+            yaxis=fig.row_axis(labels, tickfont={"size": 10.5 if dense else 12, "color": fig.INK}),
+        ),
+    }  # fmt: skip
+
+
+def _lines(name: str) -> str:
+    """A name wrapped into lines, so that the figure has room on a small screen; long words are not broken."""
+    lines = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
+    return " <br>".join(fig.plain(line) for line in lines) or fig.plain(name)  # the space before each break keeps words separate
+
+
+def metric_figure(board: Leaderboard, metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a dot per ranked run with its 95 % interval, in the order of the board's rows. The board needs intervals."""
+    rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
+    labels = [fig.plain(text) for text in distinct_short_names([names[row.run] for row, _ in rows], MAX_NAME_LENGTH)]
+    values = [cell.value or 0.0 for _, cell in rows]
+    lows, highs = [cell.low for _, cell in rows], [cell.high for _, cell in rows]
+    ends = fig.padded([*values, *lows, *highs], zero=True)
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(rows))), "cliponaxis": False,
+                "meta": {"runs": [row.run for row, _ in rows]},
+                "marker": {"size": 10, "color": [colours.get(row.run, fig.OTHERS) for row, _ in rows]},
+                "error_x": fig.whiskers(values, lows, highs, fig.MUTED, thickness=1.5),
+                "customdata": [[fig.plain(names[row.run]), _interval(cell.low, cell.high)] for row, cell in rows],
+                "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
+            }
+        ],
+        "layout": fig.layout(
+            ROW * len(rows) + 64,
+            xaxis=fig.axis(fig.plain(metric.name), range=ends, zeroline=True, zerolinecolor=fig.MUTED),
+            yaxis=fig.row_axis(labels),
+        ),
+    }  # fmt: skip
+
+
+MAX_HEIGHT = 440  # pixels
+
+
+def ranks_figure(
+    board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
+) -> PlotlyJson:
+    """Draw a dot per run and metric, at its rank. A line through the dots of a run appears while it is pointed at.
+
+    The board needs intervals.
+    """
+    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), fig.SIDE * len(metrics) + 90)
+    data = []
+    for row in sorted(board.rows, key=lambda row: row.run in colours):
+        cells = [row.metrics[metric.key] for metric in metrics]
+        colour = colours.get(row.run, fig.OTHERS)
+        texts = [
+            f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
+            for metric, cell in zip(metrics, cells, strict=True)
+        ]
+        data.append({
+            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[row.run]), "meta": row.run, "connectgaps": True,
+            "x": list(range(len(metrics))), "y": [cell.rank for cell in cells],
+            "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in colours else 5, "color": colour},
+            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
+            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
+            "cliponaxis": False, "showlegend": row.run in colours,
+        })  # fmt: skip
+    return {
+        "data": data,
+        "layout": fig.layout(
+            height,
+            xaxis=fig.axis(
+                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], gridwidth=1,
+                tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
+                autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
+            ),
+            yaxis=fig.axis(
+                "rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, showgrid=False
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.3g}, {high:.3g}]"
+
+
+HEIGHT = 340  # pixels
+ROOM = 0.08  # space before the first date, as a share of the span of dates; after the last there is three times as much
+
+
+def release_dates_figure(
+    runs: list[DatedRun], metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]
+) -> PlotlyJson:
+    """Draw a dot per run at its date, with its interval, and a stepped line through the best so far. Each run needs a value."""
+    by_id = {run.run: run for run in runs}
+    labels = fig.run_labels(names, [run for run in by_id if run in colours])
+    data: list[PlotlyJson] = []
+    best = [run for run in runs if run.best_so_far]
+    if best:
+        data.append({
+            "type": "scatter", "mode": "lines", "x": [*(run.day for run in best), runs[-1].day],
+            "y": [*(run.value for run in best), best[-1].value],
+            "line": {"color": fig.FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
+        })  # fmt: skip
+    for run_id in fig.grey_first([*by_id], colours):
+        run, colour = by_id[run_id], colours.get(run_id, fig.OTHERS)
+        shown = {"thickness": 1.5, "width": 3, "visible": run.low is not None}
+        data.append({
+            "type": "scatter", "mode": "markers", "meta": run_id, "name": fig.plain(names[run_id]),
+            "showlegend": run_id in colours, "x": [run.day], "y": [run.value],
+            "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
+            "error_y": fig.whiskers([run.value], [run.low], [run.high], colour, **shown),
+            "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    ends = [value for run in runs for value in (run.value, run.low, run.high)]
+    # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
+    annotations = [
+        {
+            "name": "end-label", "x": by_id[run].day, "y": by_id[run].value, "text": label, "showarrow": False,
+            "xanchor": "left", "xshift": 8, "font": {"size": 11, "color": fig.INK},
+        }
+        for run, label in labels.items()
+    ]  # fmt: skip
+    return {
+        "data": data,
+        "layout": fig.layout(
+            HEIGHT,
+            annotations=annotations,
+            xaxis=fig.axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": fig.MUTED}),
+            yaxis=fig.axis(fig.plain(metric.name), range=fig.padded(ends)),
+        ),
+    }
+
+
+def _range(runs: list[DatedRun]) -> list[str]:
+    """The range of the date axis, with more room at the end for the names."""
+    first, last = (date.fromisoformat(run.day) for run in (runs[0], runs[-1]))
+    span = max((last - first).days, 60)
+    return [(first - timedelta(ROOM * span)).isoformat(), (last + timedelta(3 * ROOM * span)).isoformat()]

@@ -14,13 +14,12 @@ from dash.development.base_component import Component
 
 from dashboard.registry.run_names import names_of
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.names import distinct_short_names
 from dashboard.ui.notices import answered, clues_answered
-from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
 from dashboard.ui.section import note
 from dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
+from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted
 from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from queries.engine.bootstrap import REPLICATES

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from dashboard.registry.cited import METRIC_INTERVALS, Cited
 from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
 from dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
-from dashboard.registry.views import serve
+from dashboard.registry.views import METRIC_INTERVALS, Cited, serve
 from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard

@@ -13,10 +13,10 @@ from dashboard.ui.controls import menu
 from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import percent, short
 from dashboard.ui.runs import RunColours, named
 from dashboard.ui.section import section
 from dashboard.ui.table import Body, Cell, PageColumn, html_table
+from dashboard.ui.text import percent, short
 from data.plurals import counted
 from data.store.answer_states import WORDS
 from queries.metrics import CATALOGUE, Metric

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
-from dashboard.ui.table import Cell, Content, PageColumn, html_table
+from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
+from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
 from queries.question import Question, RunResponses
@@ -48,12 +47,11 @@ def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
     """Return a row per run and one for people, None, a column per clue."""
     curve: Sequence[float] = getattr(question.human, question.drawn_curve) if question.human else ()
 
-    def at(place: int) -> Callable[[RunResponses | None], Cell]:
-        clue = question.clues[place].clue
-        return lambda run: Cell(curve[place]) if run is None else _confidence(run, clue)
+    def at(place: int, run: RunResponses | None) -> Cell:
+        return Cell(curve[place]) if run is None else _confidence(run, question.clues[place].clue)
 
     columns = [PageColumn("Run", lambda run: "People, h" if run is None else names[run.run])]
-    columns += [PageColumn(f"Clue {clue.clue + 1}", at(place), number=True) for place, clue in enumerate(question.clues)]
+    columns += columns_by({place: f"Clue {clue.clue + 1}" for place, clue in enumerate(question.clues)}, at)
     return html_table(columns, [*([None] if question.human else []), *question.runs], "Confidence by clue")
 
 
@@ -167,8 +165,9 @@ def clues_figure(
     data = [_run(run, question, names, colours) for run in runs]
     data += [_named(run, names, colours) for run in runs if run.run in colours]
     buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
-    data += [_buzz(run, question, names, colours) for run in buzzing]
-    data += [_own_buzz(run, question, names, colours) for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_buzz(run, question, names[run.run], colours[run.run], own=False) for run in buzzing]
+    deciding = [run for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_buzz(run, question, names[run.run], colours[run.run], own=True) for run in deciding]
     data += [_unanswered(run, question, names, colours) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
@@ -243,28 +242,17 @@ def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str],
     }  # fmt: skip
 
 
-def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A triangle above the answer at which the system itself decided to buzz."""
-    clue = run.own_buzz()
+def _buzz(run: RunResponses, question: Question, name: str, colour: str, *, own: bool) -> PlotlyJson:
+    """A diamond around the answer with which a run buzzes or, if ``own``, a triangle where the system itself decided to."""
+    clue = run.own_buzz() if own else run.buzzpoint.clue if run.buzzpoint else None
     assert clue is not None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
+    shape = {"size": 15, "symbol": "triangle-up-open"} if own else {"size": 17, "symbol": "diamond-open"}
     return {
-        "type": "scatter", "mode": "markers", "name": f"Own buzz of {fig.plain(names[run.run])}", "showlegend": False,
-        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False,
-        "hovertemplate": "%{fullData.name}<extra></extra>",
-        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
-    }  # fmt: skip
-
-
-def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A diamond around the answer with which a run buzzes."""
-    point = run.buzzpoint
-    assert point is not None and point.clue is not None
-    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
-    return {
-        "type": "scatter", "mode": "markers", "name": f"Buzz of {fig.plain(names[run.run])}", "showlegend": False,
-        "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,
-        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
+        "type": "scatter", "mode": "markers", "name": f"{'Own buzz' if own else 'Buzz'} of {fig.plain(name)}",
+        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False, "showlegend": False,
+        **({"hovertemplate": "%{fullData.name}<extra></extra>"} if own else {"hoverinfo": "skip"}),
+        "marker": {**shape, "color": colour, "line": {"width": 2}},
     }  # fmt: skip
 
 
@@ -303,15 +291,15 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     assert votes is not None
     people: Sequence[float] = votes.shares
 
-    def share(place: int) -> Callable[[RunResponses | None], float | None]:
-        return lambda run: people[place] if run is None else run.shares[place] if run.shares else None
+    def share(place: int, run: RunResponses | None) -> float | None:
+        return people[place] if run is None else run.shares[place] if run.shares else None
 
     def name(run: RunResponses | None) -> Content:
         return "People" if run is None else named(colours.get(run.run), names[run.run])
 
     columns = [
         PageColumn("Run", name),
-        *(PageColumn(class_, share(place), number=True) for place, class_ in enumerate(votes.classes)),
+        *columns_by(dict(enumerate(votes.classes)), share),
         PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]
     few = all(run.run in colours for run in question.runs)
@@ -363,9 +351,6 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         "layout": fig.layout(
             row * len(places) + 60,
             xaxis=fig.axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis(
-                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": fig.INK},
-                ticktext=[fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
-            ),
+            yaxis=fig.row_axis([fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)], 0),
         ),
     }  # fmt: skip

@@ -11,12 +11,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import question_path
-from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_order, question_with_buzzpoints
 from dashboard.registry.keys import Sort, default_metric, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, fields
-from dashboard.registry.views import serve
+from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected

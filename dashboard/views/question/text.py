@@ -11,10 +11,10 @@ from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu, threshold_box
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.numbers import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
 from dashboard.ui.section import folded, note
 from dashboard.ui.table import PageColumn, html_table
+from dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.threshold_sliders import PATTERNS
 from data.plurals import counted
 from data.quizbowl.question_words import words
@@ -156,7 +156,6 @@ def _step(title: str, key: str, href: str | None) -> Component:
     return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))
 
 
-KEY = "worked"
 TITLE = "How CalScore adds up"
 TERMS = {
     "y": "correct", "c": "confidence", "g c": "signed", "h": "h", "(1 − h) g c": "adjusted", "b": "buzz_mass",
@@ -170,11 +169,10 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     ``default`` is the id of the run that is shown if the address names none.
     """
     (run,) = result.runs
-    options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
-    chosen = "" if run.run == default else run.run
-    top = html.Div(menu(KEY, "Run", options, chosen), className="heading")
+    chosen = run.run != default
+    top = html.Div(menu("worked", "Run", names, run.run, default=default), className="heading")
     if run.missing is not None:
-        return folded(TITLE, top, note(f"Nothing to work out: {run.missing}."), unfolded=bool(chosen))
+        return folded(TITLE, top, note(f"Nothing to work out: {run.missing}."), unfolded=chosen)
     steps = [step for step in run.steps if step.sample == run.steps[0].sample]
     samples = len({step.sample for step in run.steps})
     total = sum(step.gained for step in steps)
@@ -205,7 +203,7 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
             "probability of buzzing and it always buzzes at the last clue. Right so far: probability that it has buzzed "
             f"correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this clue (GRACE eq. 1 and 2)."
         ),
-        unfolded=bool(chosen),
+        unfolded=chosen,
     )
 
 

@@ -19,11 +19,10 @@ from dash.development.base_component import Component
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import INK, OTHERS, PlotlyJson
 from dashboard.ui.html import data, page_link
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.quizbowl import main_answer, without_markup
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, legend, run_colours
 from dashboard.ui.table import PageColumn, html_table
+from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort

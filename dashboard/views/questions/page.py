@@ -16,15 +16,13 @@ from flask import Response, request
 from dashboard.access.signed_links import ROWS
 from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.addresses import get_selected, pairs
-from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
 from dashboard.registry.tables import Column, Table, column
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import Cited, View, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
 from dashboard.ui.section import heading, note, rest_as_file
@@ -121,7 +119,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     if not total:
         return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
-    metrics = metric_names(QUESTION_METRICS, request.facets, standard)
+    metrics = metric_names(QUESTION_METRICS, request.facets)
     revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
     own = request.parameters.sort if grid.extra_column else ""
     keys = {"metric": request.written("metric"), "revision": revision, "own": own}
@@ -134,7 +132,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
         heading(
             "Questions",
             f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
-            menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+            menu("metric", "Metric per run", metrics, metric, default=standard) if grid.runs else None,
             grid.order_menu() if grid.runs else None,
         ),
         html.Div([note(_legend(request, grid)), csv], className="below"),

@@ -9,11 +9,24 @@ from operator import itemgetter
 
 from dash import html
 
-from dashboard.ui.figure import CALIBRATION_AXES, FAINT, INK, MUTED, OTHERS, PlotlyJson, figure, padded, panel_axes, panels
-from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
+from dashboard.ui.figure import (
+    CALIBRATION_AXES,
+    FAINT,
+    INK,
+    MUTED,
+    OTHERS,
+    PlotlyJson,
+    diagonal,
+    figure,
+    padded,
+    panel_axes,
+    panels,
+    whiskers,
+)
 from dashboard.ui.runs import RunColours, run_column
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
+from dashboard.ui.text import CALIBRATION_COLUMNS, short
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
@@ -106,8 +119,7 @@ def reliability_figure(
     for number, diagram in enumerate(diagrams):
         axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
         data += _band(diagram, axes)
-        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
-        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data.append(diagonal(axes))
         data += _histogram(diagram, axes)
         data.append(_corp(diagram, axes, colour))
         data.append(_bins(diagram, axes, colour, open_dots=False))
@@ -141,7 +153,7 @@ def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
 def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> PlotlyJson:
     filled = [bin_ for bin_ in diagram.bins if bin_.items]
     bounds = [(bin_.low, bin_.high) for bin_ in filled]
-    whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
+    known = all(low is not None and high is not None for low, high in bounds) and not open_dots
     most = max((bin_.items for bin_ in filled), default=1)
     accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
     return {
@@ -151,11 +163,9 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
             "size": [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
             "color": "rgba(0,0,0,0)" if open_dots else colour, "line": {"color": colour, "width": 1.5 if open_dots else 0},
         },
-        "error_y": {
-            "type": "data", "symmetric": False, "color": colour, "thickness": 1.2, "width": 0, "visible": whiskers,
-            "array": [(high or 0.0) - value for (_, high), value in zip(bounds, accuracy, strict=True)],
-            "arrayminus": [value - (low or 0.0) for (low, _), value in zip(bounds, accuracy, strict=True)],
-        },
+        "error_y": whiskers(
+            accuracy, [low for low, _ in bounds], [high for _, high in bounds], colour, thickness=1.2, visible=known
+        ),
         "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
         "hovertemplate": (
             "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"

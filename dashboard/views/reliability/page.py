@@ -8,22 +8,20 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import WILSON, Cited
 from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
-from dashboard.registry.views import serve
+from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import between, menu
-from dashboard.ui.filters import filter_keys
+from dashboard.ui.controls import between, filter_keys, menu
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, tick
-from dashboard.ui.quizbowl import draw_text
+from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
 from dashboard.ui.section import heading, section, tabs
 from dashboard.ui.table import Cell, Columns, PageColumn, html_table
+from dashboard.ui.text import tick
 from dashboard.views.reliability.diagrams import (
     MEASURED,
     METHOD_NAMES,
@@ -127,7 +125,7 @@ ITEMS = serve(
 PATH = "/reliability"
 ITEMS_SHOWN = 40
 TABS = {"": "Diagrams", "decomposition": "Decomposition", "tests": "Tests"}
-BAND_NAMES = {"": "Simultaneous", "pointwise": "Pointwise"}
+BAND_NAMES: dict[str, str] = {DEFAULT_BAND: "Simultaneous", "pointwise": "Pointwise"}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
@@ -192,7 +190,7 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
         heading(
             "Reliability",
             f"{title}; {counted(len(result.runs), 'run')}",
-            menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
+            menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
             menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
         links,
@@ -220,11 +218,6 @@ def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
     return focus or (runs[0] if runs else "")
 
 
-def _choices(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> dict[str, str]:
-    """Name of each run, by its value in the address; the first run is the default, so its value is blank."""
-    return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
-
-
 def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, largest error first."""
     focus = _focus(request, [run.run for run in runs])
@@ -234,7 +227,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     def link(item: Item) -> str:
         return request.question_link(item.question_id, clue=str(item.clue))
 
-    run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
+    run_menu = menu("focus", "Run", {run.run: names[run.run] for run in runs}, focus, default=runs[0].run)
     return items_section(result, names[focus], run_menu, chosen, link, request.facets)
 
 
@@ -247,17 +240,12 @@ def items_section(
     """
     low, high = confidence or (0.0, 1.0)
     top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
-    drawn = draw_text if facets.quizbowl else lambda text: [text]
-
-    def answer(item: Item) -> Cell:
-        return Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")
-
     guessed, answered = (any(getattr(item, key) for item in result.items) for key in ("guess", "answer"))
     columns: Columns = [
         PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
         PageColumn("Clue", lambda item: item.clue + 1) if facets.longest > 1 else None,
         PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")) if guessed else None,
-        PageColumn("Answer", answer) if answered else None,
+        PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=facets.quizbowl)) if answered else None,
         "confidence",
         PageColumn("Correct", lambda item: [tick(item.correct), disputed_mark() if item.disputed else None]),
     ]

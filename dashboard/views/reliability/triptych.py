@@ -10,10 +10,10 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.numbers import p_value_text, short
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note, section, side_by_side
-from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
+from dashboard.ui.table import Cell, PageColumn, bracketed, columns_by, html_table
+from dashboard.ui.text import p_value_text, short
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych
@@ -55,7 +55,10 @@ def triptych_section(
                 "triptych-murphy",
                 murphy_panel(runs, result.thresholds, names, colours),
                 "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
-                table((PageColumn(f"t = {mark:g}", partial(_murphy, mark)) for mark in MARKS), "Murphy curves"),
+                table(
+                    columns_by({mark: f"t = {mark:g}" for mark in MARKS}, _murphy),
+                    "Murphy curves",
+                ),
             ),
             fig.figure(
                 "roc",
@@ -82,7 +85,7 @@ def triptych_section(
                 "smooth",
                 smooth_figure(panelled, names, colours, forecasts=forecasts),
                 f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
-                table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
+                table(columns_by({mark: f"at {mark:g}" for mark in MARKS}, _smooth), "Smooth diagrams"),
             ),
             fig.figure(
                 "discrimination",
@@ -170,13 +173,12 @@ def _above(shares: list[float]) -> str:
 HEIGHT = 310  # pixels
 NARROW = 100  # pixels of a panel of the figures that stand next to each other
 ISOLINES = 7  # lines of equal Brier score in the plane, at most
-DIGITS = 5  # significant digits of what is drawn
 
 
 def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
     """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
     by_id = {run.run: run for run in runs}
-    data: list[PlotlyJson] = [_diagonal({"xaxis": "x", "yaxis": "y"})]
+    data: list[PlotlyJson] = [fig.diagonal({"xaxis": "x", "yaxis": "y"})]
     for run_id in fig.grey_first([*by_id], colours):
         run = by_id[run_id]
         shared: PlotlyJson = {
@@ -187,11 +189,11 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
         }
         if run_id in colours and run.roc:
             data.append({
-                **shared, "mode": "markers", "x": _rounded(x for x, _ in run.roc), "y": _rounded(y for _, y in run.roc),
+                **shared, "mode": "markers", "x": fig.rounded(x for x, _ in run.roc), "y": fig.rounded(y for _, y in run.roc),
                 "marker": {"size": 3.5, "color": colours[run_id]}, "hoverinfo": "skip", "showlegend": False,
             })  # fmt: skip
         data.append({
-            **shared, "mode": "lines", "x": _rounded(x for x, _ in run.hull), "y": _rounded(y for _, y in run.hull),
+            **shared, "mode": "lines", "x": fig.rounded(x for x, _ in run.hull), "y": fig.rounded(y for _, y in run.hull),
             "line": fig.run_line(colours, run_id),
             "hovertemplate": "%{fullData.name}<br>%{y:.0%} of the right and %{x:.0%} of the wrong answers above<extra></extra>",
         })  # fmt: skip
@@ -212,7 +214,7 @@ def murphy_panel(
     data = [
         {
             "type": "scatter", "mode": "lines", "meta": run, "name": fig.plain(names[run]), "line": fig.run_line(colours, run),
-            "showlegend": run in colours, "x": [*thresholds], "y": _rounded(by_id[run].murphy),
+            "showlegend": run in colours, "x": [*thresholds], "y": fig.rounded(by_id[run].murphy),
             "hovertemplate": "%{fullData.name}<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         }
         for run in fig.grey_first([*by_id], colours)
@@ -254,12 +256,14 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
                 "font": {"size": 10, "color": fig.MUTED},
             })  # fmt: skip
     for run in shown:
+        colour = colours.get(run.run, fig.OTHERS)
         data.append({
             "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "meta": run.run,
             "name": fig.plain(names[run.run]),
-            "marker": {"size": 9, "color": colours.get(run.run, fig.OTHERS)}, "showlegend": run.run in colours,
+            "marker": {"size": 9, "color": colour}, "showlegend": run.run in colours,
             "customdata": [run.brier], "cliponaxis": False,
-            "error_x": _whisker(run.mcb, run.mcb_low, run.mcb_high), "error_y": _whisker(run.dsc, run.dsc_low, run.dsc_high),
+            "error_x": fig.whiskers([run.mcb], [run.mcb_low], [run.mcb_high], colour),
+            "error_y": fig.whiskers([run.dsc], [run.dsc_low], [run.dsc_high], colour),
             "hovertemplate": "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}<extra></extra>",
         })  # fmt: skip
     return {
@@ -271,13 +275,6 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
             annotations=annotations,
         ),
     }
-
-
-def _whisker(value: float | None, low: float | None, high: float | None) -> PlotlyJson:
-    """Return the error bar of a value; a bar without length where there is no interval."""
-    value = value or 0.0
-    ends = {"array": [0.0 if high is None else high - value], "arrayminus": [0.0 if low is None else value - low]}
-    return {"type": "data", "symmetric": False, **ends, "thickness": 1, "width": 0}
 
 
 def _round_values(low: float, high: float) -> list[float]:
@@ -295,10 +292,10 @@ def smooth_figure(
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
         axes = fig.panel_axes(place)
-        data.append(_diagonal(axes))
+        data.append(fig.diagonal(axes))
         data.append({
             "type": "scatter", "mode": "lines",
-            "x": _rounded(run.smooth.confidence), "y": _rounded(run.smooth.accuracy), "meta": run.run,
+            "x": fig.rounded(run.smooth.confidence), "y": fig.rounded(run.smooth.accuracy), "meta": run.run,
             "line": {"color": colours.get(run.run, fig.OTHERS), "width": 2}, **axes,
             "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
         })  # fmt: skip
@@ -322,9 +319,9 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
             (run.wrong, -1, fig.MUTED, "wrong"),
         ):
             data.append({
-                "type": "bar", "x": centres, "y": _rounded(sign * share for share in shares),
+                "type": "bar", "x": centres, "y": fig.rounded(sign * share for share in shares),
                 "width": 0.9 / BINS, "meta": run.run,
-                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **fig.panel_axes(place),
+                "customdata": fig.rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **fig.panel_axes(place),
                 "hovertemplate": f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}<extra></extra>",
             })  # fmt: skip
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
@@ -338,12 +335,3 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
         barmode="relative",
         bargap=0,
     )
-
-
-def _diagonal(axes: Mapping[str, str]) -> PlotlyJson:
-    line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
-    return {**line, "line": {"color": fig.FAINT, "width": 1}, **axes}
-
-
-def _rounded(values: Iterable[float | None]) -> list[float | None]:
-    return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]

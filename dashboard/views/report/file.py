@@ -1,28 +1,124 @@
-"""Some views as one HTML file that opens without a server and requests nothing."""
+"""Some views as one HTML file that opens without a server and requests nothing, and its address."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Any, ClassVar
+from urllib.parse import parse_qsl, unquote, urlsplit
 
+import msgspec
 import plotly
 from dash import html
 from dash.development.base_component import Component
+from flask import Response
 from markupsafe import Markup
 
+from dashboard.http.paths import address
+from dashboard.http.responses import attachment_headers
+from dashboard.registry.addresses import get
+from dashboard.registry.keys import View
+from dashboard.registry.pages import Page, PageRequest, Pairs, find_page, read_page
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.settings import VERSION
 from dashboard.ui.drawing import as_json
 from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.frame import provenance
 from dashboard.ui.html import aria, markup
-from dashboard.ui.section import heading
-from dashboard.views.report.static import DEFINITION, Links, StaticPage
-from dashboard.views.report.view import definitions, read_view, shown_metrics
+from dashboard.ui.messages import simulated_people
+from dashboard.ui.notices import content_of
+from dashboard.ui.section import heading, note, section
+from dashboard.views.cite import cite
+from dashboard.views.metrics import metric_definition_section
+from dashboard.views.report.static import DEFINITION, Key, Links, StaticPage, view_key, without_signature
+from queries.metric_definitions import metric_definitions
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Texts
+from queries.selection.view_parameters_base import Parameters
+
+ITEM_PATHS = ("/questions/", "/runs/", "/models/")  # pages of one thing start with these
+
+
+@dataclass(frozen=True)
+class FileView:
+    """A view that a file shows. ``link`` is its address on a server, without the server's own."""
+
+    link: str
+    path: str
+    pairs: Pairs
+    page: Page[Any]
+    request: PageRequest[Any]
+
+    @property
+    def key(self) -> Key:
+        """What links to this view have in common; pages of a dataset name it, whether or not the address did."""
+        path, pairs = view_key(self.link)
+        return path, pairs if path.startswith(ITEM_PATHS) else pairs | {("dataset", self.request.selection.dataset)}
+
+    @property
+    def title(self) -> str:
+        """What the view is called in a list of views."""
+        item = self.request.item
+        if item and self.page.name == "run":
+            item = names_of([item]).get(item, item)
+        return " · ".join([f"{self.page.title} {item}" if item else self.page.title, self.request.facets.title, *self._filters()])
+
+    def _filters(self) -> list[str]:
+        selection = self.request.selection
+        runs = [names_of(selection.run).get(run, run) for run in selection.run]
+        applied = [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run"]
+        return [*applied, *(["runs: " + ", ".join(runs)] if runs else [])]
+
+    def write(self, static: StaticPage, *, methods: bool) -> str:
+        """Return its HTML. ``methods`` says whether the paragraph on methods stands below it."""
+        content = content_of(self.page, self.request, self.path, self.pairs)
+        people = simulated_people(self.request.facets, self.request.selection.people) if self.page.shows_people else None
+        selected = "; ".join(self._filters()) or "all questions, all runs"
+        url = static.links.url
+        live: list[Any] = [" · ", html.A("open live", href=f"{url}{self.link}")] if url else []
+        name = html.B(f"{self.page.title} · {self.request.facets.title}")
+        head = html.P([name, f" · {selected}", *live], className="view-head")
+        parts: list[Component | None] = [people, head, *content]
+        if self.page.table and methods:
+            cited = cite(self.link, url)
+            link = html.A(cited.permalink, href=cited.permalink) if url else cited.permalink
+            parts.append(section("Methods", cited.methods, note(["Permanent link: ", link]), class_name="section methods"))
+        source = provenance(self.request.selection, self.request.facets, service().snapshot().version)
+        foot = html.Footer(html.Span(source, className="provenance"), className="page-foot")
+        return static.write([*parts, foot])
+
+
+def read_view(link: str) -> FileView:
+    """Read the address of a page, with or without the server in front. Raises ``BadRequest`` if it shows nothing."""
+    parts = urlsplit(link)
+    path, pairs = parts.path or "/", parse_qsl(parts.query, keep_blank_values=True)
+    page, dataset, item = find_page(path)
+    pairs = [pair for pair in pairs if pair[0] not in ("embed", "theme", "signed")]
+    request = replace(read_page(page, pairs, dataset, item), in_file=True)
+    if not page.shows_something:
+        raise BadRequest("unknown_value", f"The page {unquote(path)[:200]!r} shows nothing that a file could keep.", "view")
+    return FileView(without_signature(address(path, pairs)), path, pairs, page, request)
+
+
+def shown_metrics(views: Iterable[FileView]) -> list[str]:
+    """Return the keys of the metrics that views show, each once."""
+    tables = [view.page.table(view.request) for view in views if view.page.table]
+    return list(dict.fromkeys(metric.key for cited in tables for metric in cited.metrics))
+
+
+def definitions(metrics: Sequence[str]) -> Component | None:
+    """Return the definitions of metrics; None without any."""
+    known = {entry.key: msgspec.structs.replace(entry, notes=[]) for entry in metric_definitions().metrics}
+    entries = [metric_definition_section(known[key], {}) for key in metrics if key in known]
+    return section("Definitions", *entries, class_name="section definitions") if entries else None
+
 
 ASSETS = Path(__file__).parents[3] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # the file that pages load, too
@@ -121,3 +217,35 @@ def _styles(formulas: bool) -> str:
 def _plotly() -> str:
     """Return Plotly, compressed, because it would otherwise be most of the file; ``report.js`` unpacks it."""
     return base64.b64encode(gzip.compress(PLOTLY.read_bytes(), mtime=0)).decode()
+
+
+MAX_VIEWS = 24
+
+
+@dataclass(frozen=True)
+class Views(Texts):
+    """Paths and query strings of pages on this server."""
+
+    longest: ClassVar[int | None] = View.longest
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
+        """See ``Kind``."""
+        if len(texts) > MAX_VIEWS:
+            raise BadRequest("bad_value", f"A file holds at most {MAX_VIEWS} views, not {len(texts)}.", key)
+        return super().read(key, [View("").read(key, [text], facets) for text in texts], facets)
+
+
+class ReportParameters(Parameters, frozen=True):
+    """Which views are saved."""
+
+    view: Annotated[
+        tuple[str, ...],
+        Views("a page to save: its path and query, percent-encoded as one value; `/` by default"),
+    ] = ("/",)
+
+
+@get("/api/v1/report.html", ReportParameters)
+def get_report(parameters: ReportParameters) -> Response:
+    """Pages as one HTML file that opens without a server and requests nothing, with figures, tables that sort, and methods."""
+    body = report_file(parameters.view, url=service().shared_url())
+    return Response(body, mimetype="text/html", headers=attachment_headers("clueline-report.html"))

@@ -13,9 +13,8 @@ from dashboard.registry.composed import question_order
 from dashboard.registry.pages import PAGES, SHARED_KEYS, navigation
 from dashboard.service import service
 from dashboard.ui.frame import header
-from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, frame
+from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, frame, read_view
 from dashboard.views.report.static import Key, Links, StaticPage
-from dashboard.views.report.view import FileView, read_view
 
 LOADED = '<link rel="stylesheet" href="{root}assets/clueline.css">\n<script src="{root}assets/before_first_paint.js"></script>'
 SCRIPT = '<script src="{root}assets/{name}"></script>'

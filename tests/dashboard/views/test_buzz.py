@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dashboard.ui.numbers import percent
+from dashboard.ui.text import percent
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz, people_median

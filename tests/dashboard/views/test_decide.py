@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.views.decide.slider import verdict
+from dashboard.views.decide.figures import verdict
 from queries.decide import CurveDifference, Stretch
 from queries.engine.run_pairs import RunName
 

@@ -5,9 +5,9 @@ import pytest
 from dashboard.registry.composed import question_list
 from dashboard.service import service
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.names import distinct_short_names
 from dashboard.ui.runs import RunColours, legend
-from dashboard.views.leaderboard.figures import gap_figure
+from dashboard.ui.text import distinct_short_names
+from dashboard.views.leaderboard.sections import gap_figure
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE

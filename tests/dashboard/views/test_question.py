@@ -6,7 +6,7 @@ import json
 import pytest
 
 from dashboard.shell import draw
-from dashboard.ui.numbers import CURVE_NAMES
+from dashboard.ui.text import CURVE_NAMES
 
 
 @pytest.mark.parametrize("human", ["", "team_share"])

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from dashboard.shell import draw
-from dashboard.ui.filters import active_filters
+from dashboard.ui.controls import active_filters
 from dashboard.ui.frame import dataset_menu, samples_last
 from queries.metrics import CATALOGUE
 from tests.helpers.drawn_pages import hrefs, words

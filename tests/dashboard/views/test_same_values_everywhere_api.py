@@ -9,7 +9,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from dashboard.shell import draw
-from dashboard.ui.numbers import short
+from dashboard.ui.text import short
 from data.store import open_store
 from data.store.answer_states import OTHER_STATES
 from data.store.run_tags import change_tags

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
+from dash import html
+from dash.development.base_component import Component
+from flask import Response
 
+from dashboard.http.messages import rules_that_changed
 from dashboard.http.paths import address
-from dashboard.registry.addresses import VERSION
-from dashboard.registry.cited import Cited
+from dashboard.http.responses import json_response
+from dashboard.registry.addresses import VERSION, get
 from dashboard.registry.composed import selected_runs
-from dashboard.registry.pages import Page, PageRequest, find_page, read_page
+from dashboard.registry.keys import View
+from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, read_page, register
 from dashboard.registry.run_names import names_of
-from dashboard.registry.views import NAME, filled_path, with_name_column
+from dashboard.registry.tables import Column
+from dashboard.registry.views import NAME, Cited, filled_path, with_name_column
 from dashboard.service import service
 from dashboard.settings import VERSION as CLUELINE
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.notices import cluster_words
-from dashboard.ui.numbers import CURVE_NAMES
-from dashboard.views.cite.tables import as_latex, as_markdown, paper_table
+from dashboard.ui.section import heading, note, section
+from dashboard.ui.table import PageColumn, html_table
+from dashboard.ui.text import CURVE_NAMES, DASH, short
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, State
 from data.store.gradings import REVIEWED
 from queries.changes import pinned_version, version_changes
 from queries.engine.common_questions import coverage
-from queries.metrics import Conventions, Metric
+from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.bibliography import bibtex
 from queries.selection import Selection
 from queries.selection.facets import QUESTION, Facets
 from queries.selection.parameter_kinds import BadRequest
+from queries.selection.view_parameters_base import Parameters
 from queries.states_of_answers import states_of_answers
 
 MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
@@ -258,3 +268,186 @@ def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
 def _literal(value: str | list[str]) -> str:
     """Return a text or a list of texts as a Python literal, with double quotes."""
     return msgspec.json.encode(value).decode().replace('","', '", "') if value != [] else "[]"
+
+
+MAX_ROWS = 60
+OF_FORECASTS = {"mean_confidence": "Mean probability of yes", "accuracy": "Mean outcome"}  # unless they are metrics
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", DASH: "--", "\u2212": "$-$", "·": r"$\cdot$", "…": r"\dots{}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table as it is printed.
+
+    ``numbers`` says which columns hold numbers. ``metrics`` are the keys of the metrics that have a column or a row. ``total``
+    counts all rows, also those that are not printed.
+    """
+
+    columns: list[str]
+    rows: list[list[str]]
+    numbers: list[bool]
+    metrics: list[str]
+    total: int
+
+
+def paper_table(
+    shown: Sequence[Column], rows: Sequence[object], cited: Cited[Any], names: Mapping[str, str], *, forecasts: bool
+) -> PaperTable:
+    """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
+
+    ``names`` are names of runs, by id, for columns whose heading is a run. ``forecasts``: answers are forecasts.
+    """
+    by_key = {column.key: column for column in shown}
+    wanted = [by_key[key] for key in cited.columns if key in by_key]
+    if "metric" in by_key:  # one row per metric; leave out metrics that are undefined here
+        measured = [column for column in wanted if column.key != "metric"]
+        rows = [row for row in rows if any(column.value(row) is not None for column in measured)]
+    kept = [column for column in wanted if any(column.value(row) not in (None, "") for row in rows)]
+
+    def cell(row: object, column: Column) -> str:
+        value = column.value(row)
+        ends = [by_key[end].value(row) for end in column.ends if end in by_key]
+        if column.key in ("metric", "variant") and value in CATALOGUE:
+            return CATALOGUE[str(value)].worded(forecasts).name
+        if len(ends) == 2 and None not in ends:
+            return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]"
+        return _printed(value)
+
+    printed = [[cell(row, column) for column in kept] for row in rows[:MAX_ROWS]]
+    numbers = [all(isinstance(column.value(row), int | float | None) for row in rows) for column in kept]
+    named = [column.key.partition(":")[0] for column in kept]
+    if "metric" in by_key:
+        named += [str(by_key["metric"].value(row)) for row in rows]
+    measured_metrics = {metric.key for metric in cited.metrics}
+    metrics = [key for key in dict.fromkeys(named) if key in measured_metrics]
+    headings = OF_FORECASTS | {metric.key: metric.worded(True).label for metric in cited.metrics} if forecasts else {}
+    titles = [headings.get(column.key) or names.get(column.heading, column.heading) for column in kept]
+    return PaperTable(titles, printed, numbers, metrics, len(rows))
+
+
+def _printed(value: object) -> str:
+    """Return a cell: fractions are rounded; whole numbers and words stay as they are.
+
+    >>> _printed(0.48259), _printed(12), _printed("GPT"), _printed(None)
+    ('0.483', '12', 'GPT', '–')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return short(value)
+    return DASH if value in (None, "") else str(value)
+
+
+def as_latex(table: PaperTable, caption: str, label: str) -> str:
+    """Return the table as LaTeX, for the package booktabs."""
+    if not table.rows:
+        return "% The table has no rows.\n"
+    columns = "".join("r" if number else "l" for number in table.numbers)
+    lines = [" & ".join(map(_latex, row)) + r" \\" for row in [table.columns, *table.rows]]
+    return "\n".join([
+        r"\begin{table}", r"\centering", rf"\caption{{{_latex(caption)}}}", rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}",
+        r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _latex(text: str) -> str:
+    r"""Return text with LaTeX's special characters escaped.
+
+    >>> _latex("95 % of a_b")
+    '95 \\% of a\\_b'
+    """
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def as_markdown(table: PaperTable) -> str:
+    """Return the table as Markdown."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+
+    if not table.rows:
+        return "The table has no rows.\n"
+    rule = ["---:" if number else "---" for number in table.numbers]
+    return "\n".join([line(table.columns), line(rule), *map(line, table.rows), ""])
+
+
+class CiteParameters(Parameters, frozen=True):
+    """Which view is cited."""
+
+    view: Annotated[str, View("the page to cite: its path and query, percent-encoded as one value; `/` by default")] = "/"
+
+
+@get("/api/v1/cite", CiteParameters)
+def get_citation(parameters: CiteParameters) -> Response:
+    """Everything a paper needs to cite a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on
+    methods, BibTeX entries for the metrics, and a Python script that gets the same numbers.
+    """
+    # Outside a request, the best guess is a server on this machine.
+    return json_response(cite(parameters.view, service().url() or f"http://localhost:{service().settings.port}"))
+
+
+PATH = "/cite"
+
+
+class CitePage(PageParameters, frozen=True):
+    """The view that is cited."""
+
+    view: Annotated[str, View("the page that is cited: its path and query; the leaderboard of the dataset by default")] = ""
+
+
+def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
+    """Draw the permanent link, the methods paragraph, the table, the references, and the script."""
+    view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
+    citation = cite(view, service().url())
+    return [
+        heading(
+            f"Cite: {citation.title}",
+            "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
+            "same, it shows the same digits; otherwise it says what changed.",
+            crumbs=page_link("Back to the view", href=view),
+        ),
+        *citation_sections(citation),
+    ]
+
+
+PAGE = register(Page(name="cite", path=PATH, title="Cite", draw=draw, parameters=CitePage, filters=()))
+
+
+def citation_sections(citation: Citation) -> list[Component | None]:
+    """Return the link, the methods paragraph, the table and its formats, the references, and the script.
+
+    If the view pins an earlier data version, what has changed since comes first.
+    """
+    left_out = citation.total - len(citation.rows)
+    rules = citation.rules_changed
+    columns = [PageColumn(name, itemgetter(place)) for place, name in enumerate(citation.columns)]
+    csv = html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")
+    return [
+        note(f"{rules_that_changed(rules)} The figures below are today's.", role="note") if rules else None,
+        _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
+        _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
+        section(
+            html.Div([html.H2("Table"), csv], className="heading"),
+            html_table(columns, citation.rows, "The table as printed") if citation.rows else "No rows.",
+            f"{left_out:,} further rows are in the CSV." if left_out else None,
+        ),
+        _text("LaTeX", citation.latex, "Needs the package booktabs."),
+        _text("Markdown", citation.markdown),
+        _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
+        _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
+    ]
+
+
+def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.Section:
+    """A text with a button that copies it."""
+    button = html.Button("Copy", type="button", className="quiet", **data(copy="text"))
+    return section(
+        html.Div([html.H2(title), button], className="heading"),
+        about,
+        html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
+        class_name="section citation",
+    )

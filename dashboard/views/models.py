@@ -1,34 +1,147 @@
-"""The list of models, and the page of one: its runs on all datasets, and where it is over- or underconfident."""
+"""The models and one model: runs on all datasets, where it is over- or underconfident, and changes to what is one model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
+import msgspec
 from dash import html
 from dash.development.base_component import Component
+from flask import Response
 
+from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import model_path, run_path
+from dashboard.http.responses import json_response
+from dashboard.registry.addresses import accept, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across
-from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric
+from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
+from dashboard.registry.tables import Table, columns, fields
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.changes import change_button, change_message
-from dashboard.ui.controls import menu, search
-from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, downwards, figure, layout, padded, plain
+from dashboard.ui.controls import change_button, change_message, menu, search
+from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, layout, padded, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
-from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import short
-from dashboard.ui.section import controls, heading, note, panel, section
+from dashboard.ui.section import controls, facts, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, noted
+from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS
 from dashboard.views.across.sections import diagrams_section
 from data.plurals import counted
-from data.store.models import FACTS
+from data.store.models import FACTS, BadModel, NoSuchModel, describe, merge, rename, split
+from queries.across import AcrossCell
 from queries.metrics import CATALOGUE, METRICS
-from queries.models import Model, ModelAcross, ModelRun, models
-from queries.selection.parameter_kinds import Text
+from queries.models import Model, ModelAcross, ModelRun, model, models
+from queries.selection.parameter_kinds import BadRequest, Text
+from queries.selection.view_parameters_base import NoParameters
+
+MODELS = serve(
+    "models",
+    models,
+    NoParameters,
+    "The models of all runs, with their names and facts, and models that are probably one because of their names.",
+    Table("The models as CSV.", rows=lambda answer: answer.models, columns=fields(Model)),
+    selected=False,
+)
+MODEL = serve(
+    "models/<path:name>",
+    model_across,
+    AcrossParameters,
+    """One model, which can be named by any of its names, and its runs on all datasets: a metric with interval and rank, and how
+        over- or underconfident each is. Values are those of each dataset's leaderboard.""",
+    Table(
+        "The runs as CSV.",
+        rows=lambda answer: [(run, run.cell) for run in answer.runs],
+        columns=(*columns("dataset", "title", "model", "elicitation", at=0), *fields(AcrossCell, at=1)),
+    ),
+    selected=False,
+)
+
+
+class _Merge(msgspec.Struct, forbid_unknown_fields=True):
+    models: list[str]
+    into: str
+
+
+class _Split(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
+class _Rename(msgspec.Struct, forbid_unknown_fields=True):
+    model: str
+    name: str
+
+
+class _Describe(msgspec.Struct, forbid_unknown_fields=True):
+    model: str
+    organisation: str | msgspec.UnsetType | None = msgspec.UNSET
+    released: str | msgspec.UnsetType | None = msgspec.UNSET
+    sizes: str | msgspec.UnsetType | None = msgspec.UNSET
+    notes: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+@accept("POST", "/api/v1/models/merge")
+def post_merge() -> Response:
+    """Make models one: `{"models": ["opus-5", "lab/opus-5"], "into": "opus-5"}`. `into` is the model that remains, or a new name.
+    Run ids, and addresses that name runs or the names of files, do not change. Responds as `GET /api/v1/models` does.
+    """
+    by, body = writer(), read_body(_Merge)
+    with _refusals(body.models):
+        merge(service().store, body.models, body.into, by)
+    return _listed()
+
+
+@accept("POST", "/api/v1/models/split")
+def post_split() -> Response:
+    """Make one of a model's names a model of its own again: `{"name": "lab/opus-5"}`. Responds as `GET /api/v1/models` does."""
+    by, body = writer(), read_body(_Split)
+    with _refusals([body.name]):
+        split(service().store, body.name, by)
+    return _listed()
+
+
+@accept("POST", "/api/v1/models/rename")
+def post_rename() -> Response:
+    """Call a model by another name: `{"model": "opus-5", "name": "Opus 5"}`. The names of its runs stay. Responds as
+    `GET /api/v1/models` does.
+    """
+    by, body = writer(), read_body(_Rename)
+    with _refusals([body.model]):
+        rename(service().store, body.model, body.name, by)
+    return _listed()
+
+
+@accept("POST", "/api/v1/models/describe")
+def post_describe() -> Response:
+    """Set facts about a model: `{"model", "organisation", "released", "sizes", "notes"}`. `released` is a year, a month or a day.
+    A fact that is null or blank is removed, and one that is absent stays. Responds as `GET /api/v1/models` does.
+    """
+    by, body = writer(), read_body(_Describe)
+    given = {key: value for key, value in msgspec.structs.asdict(body).items() if key != "model" and value is not msgspec.UNSET}
+    with _refusals([body.model]):
+        describe(service().store, body.model, given, by)
+    return _listed()
+
+
+@contextmanager
+def _refusals(names: Sequence[str]) -> Iterator[None]:
+    """Answer 404 if the writer sees no run of a model, and 422 if a change cannot be made."""
+    for name in names:
+        service().ask(model, name)
+    try:
+        yield
+    except NoSuchModel as error:
+        raise BadRequest("unknown_model", f"{error}.", "model", status=404) from None
+    except BadModel as error:
+        raise BadRequest("bad_model", f"{str(error)[0].upper()}{str(error)[1:]}.", "model", status=422) from None
+
+
+def _listed() -> Response:
+    service().read_current()
+    return json_response(service().ask(models))
 
 
 class ModelsPage(PageParameters, frozen=True):
@@ -119,7 +232,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
     about = result.about
-    metrics = {"" if choice.key == ACROSS_METRIC else choice.key: choice.name for choice in METRICS}
+    metrics = {choice.key: choice.name for choice in METRICS}
     top: list[Component | None] = [
         heading(
             about.model,
@@ -139,7 +252,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     diagrams.diagrams = [diagram for diagram in diagrams.diagrams if diagram.run in runs]
     return [
         *top,
-        controls(menu("metric", "Metric", metrics, "" if metric.key == ACROSS_METRIC else metric.key)),
+        controls(menu("metric", "Metric", metrics, metric.key, default=ACROSS_METRIC)),
         section(
             "Runs",
             "Values and ranks are those of each dataset's leaderboard. Best relative rank first.",
@@ -175,7 +288,6 @@ def _best_and_worst(result: ModelAcross) -> str:
 
 
 def _about(about: Model) -> html.Section:
-    facts = {fact.capitalize(): text for fact, text in _facts(about).items()}
     names: list[Component | str] = []
     for name in about.names:
         names += [html.Code(name), " "]
@@ -187,7 +299,7 @@ def _about(about: Model) -> html.Section:
                 )),
                 " ",
             ]  # fmt: skip
-    parts = [part for term, text in {"Names": names, **facts}.items() for part in (html.Dt(term), html.Dd(text))]
+    stated = {"Names": names} | {fact.capitalize(): text for fact, text in _facts(about).items()}
     buttons = _writing(
         change_button(
             "Rename", "POST /api/v1/models/rename", "The model was renamed.", [("name", "Name", about.model)],
@@ -203,7 +315,7 @@ def _about(about: Model) -> html.Section:
             {"models": [about.model]}, title=f"Make {about.model} one with another model", then="into",
         ),
     )  # fmt: skip
-    return html.Section([html.Dl(parts), html.P(buttons, className="links")], className="dataset provenance")
+    return html.Section([facts(stated), html.P(buttons, className="links")], className="dataset provenance")
 
 
 def _names(runs: Sequence[ModelRun]) -> dict[str, str]:
@@ -249,29 +361,23 @@ ROW_HEIGHT, MAX_LABEL = 24, 44  # pixels; characters
 def overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
     """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
     known = [run for run in runs if run.cell.overconfidence is not None]
-    ends = [(run.cell.overconfidence_low, run.cell.overconfidence_high) for run in known]
+    lows = [run.cell.overconfidence_low for run in known]
+    highs = [run.cell.overconfidence_high for run in known]
     values = [run.cell.overconfidence or 0.0 for run in known]
     labels = [plain(name) for name in distinct_short_names([names[run.cell.run] for run in known], MAX_LABEL)]
     return {
         "data": [{
             "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(known))), "customdata": labels,
             "marker": {"size": 9, "color": INK}, "hovertemplate": "%{customdata}: %{x:.3f}<extra></extra>",
-            "error_x": {
-                "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 0,
-                "array": [0.0 if high is None else high - value for (_, high), value in zip(ends, values, strict=True)],
-                "arrayminus": [0.0 if low is None else value - low for (low, _), value in zip(ends, values, strict=True)],
-            },
+            "error_x": whiskers(values, lows, highs),
         }],
         "layout": layout(
             ROW_HEIGHT * max(len(known), 2) + 64,
             xaxis=axis(
                 "← underconfident · overconfident →", zeroline=True, zerolinecolor=FAINT,
-                range=padded([*values, *(end for pair in ends for end in pair)], zero=True),
+                range=padded([*values, *lows, *highs], zero=True),
             ),
-            yaxis=axis(
-                showgrid=False, range=downwards(len(known)), tickvals=list(range(len(known))), ticktext=labels,
-                tickfont={"size": 12, "color": INK},
-            ),
+            yaxis=row_axis(labels),
         ),
     }  # fmt: skip
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data.guessers.retrieval_guessers import (
+from data.quizbowl.answer_lines import parse_answer_line
+from data.retrieval_guessers import (
     GUESSERS,
     Guesser,
     best_match,
@@ -15,14 +16,14 @@ from data.guessers.retrieval_guessers import (
     neighbours,
     softmax_confidence,
 )
-from data.quizbowl.answer_lines import parse_answer_line
-from data.sample.bundle_files import write_csv, write_json
 from data.sample.pyramid_toml_files import Entry, Question, read_entries, read_questions
+from data.sample.reproducible import write_csv, write_json
 from data.sample.teams import TEAMS, tournament
 
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness
 DECIMALS = 6  # of a confidence: the last bits of a matrix product differ between machines
+QUESTION = ("question_id", "text", "answer", "category", "subcategory")  # columns of ``questions.csv``
 MISTAKES = 3  # titles from which a wrong buzz chooses
 
 
@@ -76,16 +77,7 @@ def make(folder: Path = FOLDER) -> None:
     write_json(folder / "dataset.json", dataset(len(entries)))
     write_csv(
         folder / "questions.csv",
-        [
-            {
-                "question_id": q.question_id,
-                "text": q.text,
-                "answer": q.answer,
-                "category": q.category,
-                "subcategory": q.subcategory,
-            }
-            for q in questions
-        ],
+        [{name: getattr(q, name) for name in QUESTION} for q in questions],
     )
     write_csv(
         folder / "clues.csv",

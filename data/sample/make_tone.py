@@ -8,10 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from data.sample.annotators import ANNOTATORS, BIAS_SPREAD, CARELESS, poll
-from data.sample.bundle_files import write_csv, write_json
-from data.sample.tone_messages import CLASSES, CLEAR, LEANING, Message, read_messages
-from data.sample.trained_classifiers import CLASSIFIERS, FOLDS, TO_SCALE, Floats, cross_validate, majority, scale_temperature
+from data.sample.reproducible import write_csv, write_json
+from data.sample.tone_messages import (
+    ANNOTATORS,
+    BIAS_SPREAD,
+    CARELESS,
+    CLASSES,
+    CLEAR,
+    LEANING,
+    Floats,
+    Message,
+    poll,
+    read_messages,
+)
+from data.sample.trained_classifiers import CLASSIFIERS, FOLDS, TO_SCALE, cross_validate, majority, scale_temperature
 
 FOLDER = Path(__file__).parent / "tone"
 SEED = 2  # of the simulated annotators; the only randomness

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from data.sample.pyramid_toml_files import CATEGORIES, Question
-from data.sample.random_numbers import generator, normals
+from data.sample.reproducible import generator, normals
 
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
 ROUNDS = 6  # all rooms of a round hear the same questions; every round has the same number of questions

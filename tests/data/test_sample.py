@@ -273,7 +273,7 @@ def test_tone_is_imported_as_it_is(store):
 
 def test_no_classifier_learns_from_what_it_is_asked():
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import trained_classifiers
+    from data.sample import make_tone
 
     texts = [str(k) for k in range(45)]
     votes = np.eye(3)[np.arange(45) % 3] * 100
@@ -286,14 +286,14 @@ def test_no_classifier_learns_from_what_it_is_asked():
         asked_once.extend(texts)
         return np.eye(3)[[int(text) % 3 for text in texts]]
 
-    assert np.array_equal(trained_classifiers.cross_validate(learn, texts, votes) * 100, votes)
+    assert np.array_equal(make_tone.cross_validate(learn, texts, votes) * 100, votes)
     assert sorted(asked_once) == sorted(texts)
 
 
 def test_the_temperature_is_the_most_likely_one():
     """Two classes, log odds 2, three of four right: sigmoid(2 / T) = 3/4, so T = 2 / log 3."""
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import trained_classifiers
+    from data.sample import make_tone
 
     logs = np.tile([2.0, 0.0], (4, 1))
-    assert trained_classifiers.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)
+    assert make_tone.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)

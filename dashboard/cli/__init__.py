@@ -12,8 +12,6 @@ import click
 
 from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
-ARGUMENTS = "dashboard.arguments"  # in click's context: the arguments as they were given, for messages that repeat them
-
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
 COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
@@ -57,7 +55,7 @@ class _Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[ARGUMENTS] = [*args]
+        ctx.meta["dashboard.arguments"] = [*args]  # as they were given, for messages that repeat them (progress.py)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from dashboard.access.signed_links import read_end
-from dashboard.cli import ARGUMENTS
 from dashboard.http.messages import error_message
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused, Report
@@ -137,7 +136,9 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
-    lines = [f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta[ARGUMENTS], *options])}"]
+    lines = [
+        f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta['dashboard.arguments'], *options])}"
+    ]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from data.guessers.retrieval_guessers import GUESSERS
+from data.retrieval_guessers import GUESSERS
 from data.sample.pyramid_toml_files import read_entries, read_questions
 from queries.drafts import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 

@@ -70,9 +70,8 @@ class Service:
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.draining = False
-        self._recalled: dict[
-            tuple[Callable[..., object], str], tuple[str, object]
-        ] = {}  # by query and dataset; with its revision
+        # By query and dataset, with its revision.
+        self._recalled: dict[tuple[Callable[..., object], str], tuple[str, object]] = {}
         self.import_processes = ImportProcesses()
         self.import_file: Callable[[ImportJob], ImportOutcome] = self._import_file
         server.extensions[EXTENSION] = self

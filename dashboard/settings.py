@@ -122,7 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pattern=r"^(s3://.|(?![a-z][a-z0-9+.-]+:))",
             description="Folder, or `s3://BUCKET/PREFIX`, whose logs and tables the server imports as they are finished; see "
             "docs/pipelines.md.",
-            extra={"expected": "the path of a folder, or s3://BUCKET/PREFIX", "default": "none"},
+            extra={"expected": "the path of a folder, or s3://BUCKET/PREFIX"},
         ),
     ] = ""
     max_upload_mb: Annotated[
@@ -136,10 +136,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "these, to loopback names and to `CLUELINE_HOST`. Without a list, a server that listens beyond this machine, and "
             "does not accept uploads from everybody, also answers to any IP address. Behind a proxy that passes on its own name, "
             "list that name.",
-            extra={
-                "expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5",
-                "default": "none",
-            },
+            extra={"expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5"},
         ),
     ] = ()
     url: Annotated[
@@ -149,7 +146,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="The address by which people reach the server, such as `https://clueline.lab.example`. Copied links, "
             "citations and saved files name it, and the server answers to its host name. Without it they name the host that "
             "the request names, or a trusted proxy.",
-            extra={"expected": "scheme and host with an optional port, such as https://clueline.lab.example", "default": "none"},
+            extra={"expected": "scheme and host with an optional port, such as https://clueline.lab.example"},
         ),
     ] = ""
     embed: Annotated[
@@ -159,8 +156,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "`'self'` is this server. A view in a frame has `embed=1` in its address, and no navigation. Pages that change "
             "something cannot be framed.",
             extra={
-                "expected": "origins, scheme and host with an optional port, separated by commas, such as https://wiki.example",
-                "default": "none",
+                "expected": "origins, scheme and host with an optional port, separated by commas, such as https://wiki.example"
             },
         ),
     ] = ()
@@ -169,11 +165,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Networks of the proxies in front of the server, separated by commas. The headers `X-Forwarded-For`, "
             "`X-Forwarded-Proto`, `X-Forwarded-Host` and the one in `CLUELINE_USER_HEADER` are accepted only from these.",
-            extra={
-                "expected": "networks or addresses, separated by commas, such as 10.0.0.0/8,::1",
-                "default": "none",
-                "check": ip_network,
-            },
+            extra={"expected": "networks or addresses, separated by commas, such as 10.0.0.0/8,::1", "check": ip_network},
         ),
     ] = ()
     user_header: Annotated[
@@ -182,7 +174,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             pattern=r"^[A-Za-z][A-Za-z0-9-]*$",
             description="The header in which a trusted proxy names its user, such as `X-Remote-User`. These users may write "
             "without a token, and their uploads carry their name. A request from elsewhere with this header is refused.",
-            extra={"expected": "the name of a header, such as X-Remote-User", "default": "none"},
+            extra={"expected": "the name of a header, such as X-Remote-User"},
         ),
     ] = ""
     drain_seconds: Annotated[
@@ -220,7 +212,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Password of the GRACE release's zip, for `python -m dashboard import`. Without it, the command asks for "
             "it on a terminal. It is never stored.",
-            extra={"default": "none"},
         ),
     ] = ""
 
@@ -307,7 +298,7 @@ def documentation() -> str:
     """Return the text of docs/settings.md."""
     rows = ["| variable | default | must be | |", "|---|---|---|---|"]
     for name, field in FIELDS.items():
-        default = _extra(name).get("default") or f"`{field.default}`"
+        default = _extra(name).get("default") or (f"`{field.default}`" if field.default not in ("", ()) else "none")
         description = (_metadata(name).extra_json_schema or {})["description"]
         rows.append(f"| `{environment_variable(name)}` | {default} | {_expected(name)} | {description} |")
     return (

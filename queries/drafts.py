@@ -17,7 +17,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 
-from data.guessers.retrieval_guessers import (
+from data.quizbowl.answer_lines import parse_answer_line
+from data.quizbowl.guess_grading import AnswerLine, Verdict
+from data.quizbowl.question_words import count_words, plain_text, sentences
+from data.retrieval_guessers import (
     GUESSERS,
     Guesser,
     Search,
@@ -25,9 +28,6 @@ from data.guessers.retrieval_guessers import (
     margin_confidence,
     softmax_confidence,
 )
-from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.guess_grading import AnswerLine, Verdict
-from data.quizbowl.question_words import count_words, plain_text, sentences
 from data.sample.pyramid_toml_files import read_entries
 from queries.metrics.kernels.arrays import Floats
 from queries.selection.parameter_kinds import BadRequest

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from dashboard.cli import arguments
 from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
@@ -37,13 +36,13 @@ COMMANDS = {
     "tag": "dashboard.cli.datasets:tag_command",
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
-    "view": "dashboard.cli.view:view",
+    "view": "dashboard.cli.report:view",
     "watch": "dashboard.cli.watch:watch_command",
 }
 
 
 class _Commands(click.Group):
-    """A group that imports a command only when it is used, and reports problems with the store or tokens in one line."""
+    """A group that imports a command only when it is used, and reports what a command cannot do in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -56,7 +55,7 @@ class _Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        arguments.remember(ctx, args)
+        ctx.meta["dashboard.arguments"] = [*args]  # as they were given, for messages that repeat them (progress.py)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -65,16 +64,12 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from dashboard.cli.progress import CommandRefused
-            from dashboard.http.messages import error_message
-            from data.store import StoreError
-            from data.store.tokens_and_readers import TokenError
+            from dashboard.cli.progress import refusal_of
 
-            if isinstance(error, StoreError):
-                raise CommandRefused(error_message(error)) from error
-            if isinstance(error, TokenError):
-                raise CommandRefused(str(error)) from error
-            raise
+            refusal = refusal_of(error)
+            if refusal is None:
+                raise
+            raise refusal from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

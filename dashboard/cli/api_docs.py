@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dashboard.cli.format_docs import table
 from dashboard.registry.addresses import ROUTES, Route
 from dashboard.registry.pages import PAGES, PageParameters
 from dashboard.views.upload import DatasetUploadParameters, UploadParameters
@@ -32,22 +33,17 @@ def write_tables(text: str) -> str:
         "keys of uploads": _keys(DatasetUploadParameters.kinds() | UploadParameters.kinds()),
         "keys of pages": _keys_of_pages(),
     }
-    for name, table in tables.items():
+    for name, rows in tables.items():
         start, end = f"<!-- {name}, generated -->", f"<!-- end of {name} -->"
         if text.count(start) != 1 or text.count(end) != 1:
             raise ValueError(f"docs/api.md has no place for the table {name!r}: {start} and {end}")
         before, _, rest = text.partition(start)
-        text = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+        text = f"{before}{start}\n{rows}\n{end}{rest.partition(end)[2]}"
     return text
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def _keys(kinds: Mapping[str, Kind[Any]]) -> str:
-    return _table(
+    return table(
         ["key", "meaning"],
         [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()],
     )
@@ -62,7 +58,7 @@ def _addresses(routes: Iterable[Route]) -> str:
     for route in sorted(routes, key=_order):
         takes = ["selection"] * route.selection + [f"`{key_form(key, kind)}`" for key, kind in route.takes.kinds().items()]
         rows.append([f"`{route.address.replace('<path:', '<')}`", " ".join(route.gives.split()), ", ".join(takes)])
-    return _table(["address", "gives", "takes"], rows)
+    return table(["address", "gives", "takes"], rows)
 
 
 def _order(route: Route) -> tuple[str, str, str]:
@@ -82,7 +78,7 @@ def _keys_of_addresses(routes: Iterable[Route]) -> str:
             paths = rows.setdefault((key, _meaning(kind)), [])
             if path.removesuffix(".csv") not in paths:  # the CSV takes the same keys
                 paths.append(path)
-    return _table(
+    return table(
         ["key", "meaning", "of"],
         [[f"`{key}`", meaning, ", ".join(f"`{path}`" for path in paths)] for (key, meaning), paths in sorted(rows.items())],
     )
@@ -95,7 +91,7 @@ def _keys_of_pages() -> str:
         path = PATHS_WITH_ITEMS.get(page.name, page.path)
         own = [(key, kind) for key, kind in page.parameters.kinds().items() if key not in shared]
         rows += [[f"`{path}`", f"`{key}`", _meaning(kind)] for key, kind in own]
-    return _table(["page", "key", "meaning"], rows)
+    return table(["page", "key", "meaning"], rows)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dashboard.cli.importing import FileOptions, file_options, import_options
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
-from dashboard.http.messages import error_message
+from dashboard.http.messages import error_message, message_with_allowed
 from dashboard.settings import Settings
 from dashboard.ui.text import p_value_text, short
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
@@ -159,9 +159,8 @@ def check_command(
     except Refused as refused:
         raise CannotCheck(refusal(refused, "checked").message) from refused
     except BadRequest as error:
-        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
         more = " A baseline can also be a file of answers." if error.field == "b" else ""
-        raise CannotCheck(error_message(error) + allowed + more) from error
+        raise CannotCheck(message_with_allowed(error) + more) from error
     except (StoreError, CommandRefused) as error:
         raise CannotCheck(error_message(error) if isinstance(error, StoreError) else error.message) from error
     print_remarks(dry_run.report.repaired, dry_run.report.warnings)

@@ -8,20 +8,17 @@ from pathlib import Path
 import click
 
 from dashboard.cli.importing import read_tags
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
+from dashboard.cli.progress import CommandRefused, print_report, progress_bar
 from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
-from data.importing.report import Refused
 from data.importing.seed import SamplesInUse, remove_samples, restore_samples
 from data.plurals import counted
 from data.store import open_store
-from data.store.run_tags import BadTag, change_tags
-from data.store.run_withdrawal import NoSuchRun
+from data.store.run_tags import change_tags
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import datasets
 from queries.runs import run as run_facts
-from queries.selection.parameter_kinds import BadRequest
 
 
 @click.group("datasets", invoke_without_command=True)
@@ -107,13 +104,8 @@ def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
         paths = _download(dataset, address, Path(folder))
         for part, files in zip(dataset.imports, paths, strict=True):
-            try:
-                report = import_paths(store, files, part.options(), form=part.format)
-            except Refused as refused:
-                raise refusal(refused, "imported") from refused
-            for line in report.lines:
-                click.echo(line)
-            print_remarks(report.repaired, report.warnings, report.hints)
+            report = import_paths(store, files, part.options(), form=part.format)
+            print_report(report)
 
 
 def _download(dataset: PublicDataset, address: str, folder: Path) -> list[list[Path]]:
@@ -146,13 +138,8 @@ def _facts(dataset: PublicDataset) -> str:
 def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...], removed: tuple[str, ...]) -> None:
     """Set and remove tags of RUN, such as reasoning=yes, and list its tags."""
     store = open_store(settings.store)
-    try:
-        change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)
-        listed = run_facts(store.snapshot(), run).tags
-    except NoSuchRun:
-        raise CommandRefused(f"there is no run {run!r}") from None
-    except (BadTag, BadRequest) as error:
-        raise CommandRefused(str(error)) from error
+    change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)
+    listed = run_facts(store.snapshot(), run).tags
     for tag, value in listed.items():
         click.echo(f"{tag}={value}")
     if not listed:

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.progress import CommandRefused
+from dashboard.http.messages import message_with_allowed
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.scratch_folders import folder_beside
@@ -96,8 +97,7 @@ def _draft(store: Store, dest: Path) -> Iterator[Path]:
         with folder_beside(dest.absolute()) as draft:
             yield draft
     except BadRequest as error:
-        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
-        raise CommandRefused(error.message + allowed) from error
+        raise CommandRefused(message_with_allowed(error)) from error
     except OSError as error:
         raise StoreError(f"{dest} cannot be written: {error}") from error
 

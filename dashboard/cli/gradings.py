@@ -13,13 +13,11 @@ from dashboard.settings import Settings
 from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
 from data.plurals import counted
 from data.store import open_store
-from data.store.gradings import DRAWN, Correction, NoSuchGuess, NothingToDraw, correct_grades, draw_for_review
-from data.store.run_withdrawal import NoSuchRun
+from data.store.gradings import DRAWN, Correction, NothingToDraw, correct_grades, draw_for_review
 from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
 from queries.reviewed_samples import reviewed_runs
 from queries.runs import run as run_facts
 from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
 
 VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
 
@@ -93,10 +91,6 @@ def grades_command(
         raise CommandRefused(f"the run has more than {MAX_STORED:,} different guesses, too many to grade at once") from None
     except NothingToDraw:
         raise CommandRefused("the run has no answers to draw from") from None
-    except NoSuchRun:
-        raise CommandRefused(f"there is no run {run!r}") from None
-    except (NoSuchGuess, BadRequest) as error:
-        raise CommandRefused(str(error)) from error
     if graded is None:
         click.echo(f"Run {run} has one grading: {listed.gradings[0]}.")
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
 from data.importing.column_mapping import NAME, ROLES, BadMapping, keep_mapping, kept_mappings, read_mapping, read_words
@@ -218,16 +218,13 @@ def import_command(
     If anything is wrong, nothing is imported. If the store is empty and the files answer a bundled dataset, it comes first.
     """
     store = open_store(settings.store)
-    try:
-        if dataset in SAMPLES:
-            seed_empty_store(store)
-        chosen = import_options(
-            options, store, dataset=dataset, title=title, replace=replace, names=names, tags=labelled(tags, label)
-        )
-        chosen = with_changes(chosen, password=settings.grace_password or None)
-        report = (_try if dry_run else _import)(store, paths, chosen, options["form"])
-    except Refused as refused:
-        raise refusal(refused, "imported") from refused
+    if dataset in SAMPLES:
+        seed_empty_store(store)
+    chosen = import_options(
+        options, store, dataset=dataset, title=title, replace=replace, names=names, tags=labelled(tags, label)
+    )
+    chosen = with_changes(chosen, password=settings.grace_password or None)
+    report = (_try if dry_run else _import)(store, paths, chosen, options["form"])
     for line in report.lines:
         click.echo(line)
     if save_mapping:

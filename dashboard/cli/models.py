@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import click
 
-from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import open_store
-from data.store.models import FACTS, BadModel, describe, merge, rename, split
+from data.store.models import FACTS, describe, merge, rename, split
 from queries.models import models
 
 
-class _Models(click.Group):
-    """Reports changes that cannot be made in one line."""
-
-    def invoke(self, ctx: click.Context) -> None:
-        try:
-            super().invoke(ctx)
-        except BadModel as error:
-            raise CommandRefused(str(error)) from error
-
-
-@click.group("models", cls=_Models, invoke_without_command=True)
+@click.group("models", invoke_without_command=True)
 @click.pass_context
 def models_group(context: click.Context) -> None:
     """List the models of all runs with their names, and the models that are probably one."""

@@ -13,13 +13,20 @@ from typing import Any
 
 import click
 
-from dashboard.access.expiry import read_end
-from dashboard.cli.arguments import given
+from dashboard.access.signed_links import read_end
+from dashboard.http.messages import error_message
 from data.importing.ingest import Progress
-from data.importing.report import Hint, Problem, ProblemKind, Refused
+from data.importing.report import Hint, Problem, ProblemKind, Refused, Report
 from data.importing.seed import seed
+from data.play_sessions.session_definition import SessionError
 from data.plurals import counted
-from data.store import Store
+from data.store import Store, StoreError
+from data.store.gradings import NoSuchGuess
+from data.store.models import BadModel
+from data.store.run_tags import BadTag
+from data.store.run_withdrawal import NoSuchRun
+from data.store.tokens_and_readers import TokenError
+from queries.selection.parameter_kinds import BadRequest
 
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
@@ -82,6 +89,13 @@ def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: S
         click.echo(f"  {HINTS[hint]}", err=True)
 
 
+def print_report(report: Report) -> None:
+    """Print what an import did, and its remarks."""
+    for line in report.lines:
+        click.echo(line)
+    print_remarks(report.repaired, report.warnings, report.hints)
+
+
 def refusal(refused: Refused, done: str) -> CommandRefused:
     """Return the report of refused files: the problems one by one or, if there are many, by kind and all of them in a file.
 
@@ -123,7 +137,9 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
-    lines = [f"For example: python -m dashboard {shlex.join([*given(), *options])}"]
+    lines = [
+        f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta['dashboard.arguments'], *options])}"
+    ]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")
     return "\n".join(lines)
@@ -142,6 +158,19 @@ def _kind_lines(kind: ProblemKind) -> list[str]:
 def _reason(problem: Problem) -> str:
     """Return what is wrong and, in terms of command-line options, how to fix it."""
     return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason
+
+
+def refusal_of(error: Exception) -> CommandRefused | None:
+    """Return what a command says when it ends with an error that users can cause; None for any other error."""
+    if isinstance(error, Refused):
+        return refusal(error, "imported")
+    if isinstance(error, StoreError | BadRequest):
+        return CommandRefused(error_message(error))
+    if isinstance(error, NoSuchRun):
+        return CommandRefused(f"there is no run {str(error)!r}")
+    if isinstance(error, BadModel | BadTag | NoSuchGuess | SessionError | TokenError):
+        return CommandRefused(str(error))
+    return None
 
 
 class EndDate(click.ParamType[datetime]):

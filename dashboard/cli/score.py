@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from dashboard.cli.importing import FileOptions, file_options, import_options
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
-from dashboard.http.messages import error_message
+from dashboard.cli.progress import print_remarks, progress_bar, refusal
+from dashboard.http.messages import message_with_allowed
 from dashboard.registry.keys import MetricsParameters
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
@@ -99,9 +99,8 @@ def score_command(
             result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
-            raise CommandRefused(error_message(error)) from error
-        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
-        raise click.BadParameter(error.message + allowed, param_hint=f"--{error.field}") from error
+            raise
+        raise click.BadParameter(message_with_allowed(error), param_hint=f"--{error.field}") from error
     except Refused as refused:
         raise refusal(refused, "scored") from refused
     if as_json:

@@ -13,14 +13,13 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.access.one_time_links import MINUTES, new_code
 from dashboard.access.rights import is_loopback
 from dashboard.cli.progress import CommandRefused, seed_empty_store
 from dashboard.process.server import address
 from dashboard.settings import Settings, environment_variable, read_setting
 from data.importing.report import Refused
 from data.store import OlderStore, Store, StoreError, open_store
-from data.store.tokens_and_readers import TokenError, Tokens
+from data.store.tokens_and_readers import MINUTES, TokenError, Tokens, new_code
 
 PATIENCE = 2.0  # seconds to wait for the port to become free
 

@@ -7,17 +7,23 @@ from typing import TextIO
 
 import click
 
-from dashboard.cli.progress import CommandRefused, EndDate, print_remarks, refusal, seed_empty_store
+from dashboard.cli.progress import EndDate, print_report, seed_empty_store
 from dashboard.settings import Settings
-from data.importing.report import Refused
 from data.play_sessions.careless_players import flag_players
-from data.play_sessions.session_definition import ModeKey, SessionError
-from data.play_sessions.session_modes import DEFAULT, MODES
+from data.play_sessions.session_definition import ModeKey
 from data.play_sessions.session_run import collect, finished_questions
-from data.play_sessions.sessions import CONSENT, MAX_CHECKS, MAX_PLAYERS, MAX_QUESTIONS, create_session, read_session
+from data.play_sessions.sessions import (
+    CONSENT,
+    DEFAULT,
+    MAX_CHECKS,
+    MAX_PLAYERS,
+    MAX_QUESTIONS,
+    MODES,
+    create_session,
+    read_session,
+)
 from data.store import open_store
 from data.store.audit import Audit
-from data.store.run_tags import BadTag
 
 
 @click.command("invite")
@@ -49,12 +55,9 @@ def invite(
     """
     text = consent.read().strip() if consent else CONSENT
     store = open_store(settings.store)
-    try:
-        seed_empty_store(store)
-        log, snapshot = store.register.play_log(), store.snapshot()
-        secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
-    except SessionError as error:
-        raise CommandRefused(str(error)) from error
+    seed_empty_store(store)
+    log, snapshot = store.register.play_log(), store.snapshot()
+    secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
     Audit(store.register).record("invited_players", None, dataset=dataset)
     click.echo(f"{base.rstrip('/') or f'http://{settings.host}:{settings.port}'}/play#{secret}")
 
@@ -72,20 +75,13 @@ def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], c
     """
     store, secret = open_store(settings.store), link.rpartition("#")[2]
     reasons = dict(_player_and_reason(text) for text in set_aside)
-    try:
-        log = store.register.play_log()
-        for flag in flag_players(MODES[read_session(log, secret).mode], finished_questions(log, secret)):
-            click.echo(f"{flag.player} {'set aside, ' if flag.player in reasons else ''}{flag.sign}: {flag.reason}")
-        if check:
-            return
-        report = collect(store, secret, set_aside=reasons)
-    except (SessionError, BadTag) as error:
-        raise CommandRefused(str(error)) from error
-    except Refused as refused:
-        raise refusal(refused, "imported") from refused
-    for line in report.lines:
-        click.echo(line)
-    print_remarks(report.repaired, report.warnings, report.hints)
+    log = store.register.play_log()
+    for flag in flag_players(MODES[read_session(log, secret).mode], finished_questions(log, secret)):
+        click.echo(f"{flag.player} {'set aside, ' if flag.player in reasons else ''}{flag.sign}: {flag.reason}")
+    if check:
+        return
+    report = collect(store, secret, set_aside=reasons)
+    print_report(report)
 
 
 def _player_and_reason(text: str) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from dashboard.cli.progress import CommandRefused, EndDate
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import RIGHTS, Right, Tokens
-from queries.selection.parameter_kinds import BadRequest
 
 UNTIL = EndDate()
 
@@ -108,7 +107,5 @@ def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str
             check_page(path, pairs)
             page, dataset, item = find_page(path)
             return read_page(page, pairs, dataset, item).selection.dataset
-    except BadRequest as error:
-        raise CommandRefused(str(error)) from error
     except HTTPException as error:
         raise CommandRefused(f"there is no address {path!r}") from error

@@ -25,6 +25,11 @@ def error_message(error: StoreError | BadRequest) -> str:
     return f"{error} {COMMANDS[problem]}" if problem in COMMANDS else str(error)
 
 
+def message_with_allowed(error: BadRequest) -> str:
+    """Return the message of an error with the values that are allowed instead."""
+    return error_message(error) + (f" There are: {', '.join(error.allowed)}." if error.allowed else "")
+
+
 def public_message(error: StoreError | BadRequest, store: Store) -> str:
     """Return the same message for anybody who can reach the server: without the folders of the store."""
     text = error_message(error).replace(f" in {store.place}", "")

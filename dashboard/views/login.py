@@ -8,12 +8,12 @@ from typing import Annotated
 from flask import Flask, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.one_time_links import DAYS, redeem
 from dashboard.access.providers import Reader, RequestDenied
 from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
+from data.store.tokens_and_readers import DAYS, redeem
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 

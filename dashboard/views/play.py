@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from flask import Response
 
-from dashboard.access.expiry import read_end
+from dashboard.access.signed_links import read_end
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, get, pairs, writer
@@ -17,14 +17,14 @@ from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
 from data.play_sessions.mode_interface import Entry, QuestionResult
-from data.play_sessions.race_words_due import words_due_to_player
 from data.play_sessions.session_definition import ModeKey, SessionError
-from data.play_sessions.session_modes import DEFAULT, MODES
 from data.play_sessions.sessions import (
     CONSENT,
+    DEFAULT,
     MAX_CHECKS,
     MAX_PLAYERS,
     MAX_QUESTIONS,
+    MODES,
     SessionSummary,
     add_answer,
     clock,
@@ -35,6 +35,7 @@ from data.play_sessions.sessions import (
     read_results,
     read_session,
     read_state,
+    words_due_to_player,
 )
 from data.store.audit import Audit
 from data.store.play_log import PlayLog

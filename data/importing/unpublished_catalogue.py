@@ -22,7 +22,6 @@ from data.store import StoreMoved, difficulty, models, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.cache_validity_tokens import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.response_attribute_listing import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
@@ -216,7 +215,7 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
     attributed = """select run from scratch.runs_to_store where n in (
         select run_number from scratch.responses_graded where attributes is not null) order by n"""
     for (name,) in connection.execute(attributed).fetchall():
-        list_attributes(connection, objects, name)
+        run_statistics.list_attributes(connection, objects, name)
 
 
 def _warn_of_same_answers(staging: Staging) -> None:

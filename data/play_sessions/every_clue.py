@@ -28,11 +28,8 @@ class EveryClue(ClueByClue[Answer]):
         return questions_with_clues(snapshot, dataset)
 
     def grade(self, played: Played[Answer]) -> QuestionResult:
-        question = played.question
-        answers = [
-            graded(question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)
-        ]
-        return QuestionResult(question.question_id, list(question.clues), question.answer, answers, is_check=question.is_check)
+        spoken = enumerate(played.entries)
+        return played.result([graded(played.question, clue, said.guess, said.confidence, said.buzz) for clue, said in spoken])
 
     def rows(self, played: Played[Answer]) -> list[Row]:
         return [Row(clue, answer.guess or None, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)]

@@ -127,6 +127,12 @@ class Played(NamedTuple, Generic[E]):
     question: SessionQuestion
     entries: Sequence[E]
 
+    def result(
+        self, answers: list[GradedAnswer], *, counts: bool = True, votes: Sequence[tuple[str, int]] = ()
+    ) -> QuestionResult:
+        asked = self.question
+        return QuestionResult(asked.question_id, list(asked.clues), asked.answer, answers, counts, list(votes), asked.is_check)
+
 
 class SpeedCheck(NamedTuple):
     """How often a player was faster than anybody can be: ``fast`` of ``times``, at ``what``."""

@@ -235,9 +235,7 @@ class Race(Mode[Entry]):
         if buzz.counted is not None and answer is not None:
             clue = spoken_words(question)[buzz.counted - 1].clue
             answers = [graded(question, clue, answer.guess, answer.confidence, True)]
-        return QuestionResult(
-            question.question_id, list(question.clues), question.answer, answers, not buzz.left, is_check=question.is_check
-        )
+        return played.result(answers, counts=not buzz.left)
 
     def rows(self, played: Played[Entry]) -> list[Row]:
         """A player who did not buzz heard the question to its end and gave no answer."""

@@ -15,8 +15,7 @@ from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.play_sessions.mode_interface import Mode, Played
 from data.play_sessions.session_definition import SessionError
-from data.play_sessions.session_modes import MODES
-from data.play_sessions.sessions import clock, digest, read_session
+from data.play_sessions.sessions import MODES, clock, digest, read_session
 from data.plurals import counted
 from data.store import Store
 from data.store.play_log import PlayLog

@@ -5,18 +5,23 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from data.play_sessions.every_clue import EveryClue
 from data.play_sessions.mode_interface import CHECK_WORDS, Entry, Mode, PlayerState, QuestionResult
+from data.play_sessions.race_of_one_player import BUZZ, STEPS, Race, Start, spoken_words, time_left, words_due
 from data.play_sessions.session_definition import ModeKey, Session, SessionError
-from data.play_sessions.session_modes import DEFAULT, MODES
+from data.play_sessions.single_answers import EstimateMode, VoteMode
 from data.store import Snapshot
 from data.store.play_log import LoggedPlayer, PlayLog
+
+MODES: Mapping[ModeKey, Mode[Any]] = {mode.key: mode for mode in (EveryClue(), Race(), EstimateMode(), VoteMode())}
+DEFAULT: ModeKey = "every-clue"
 
 CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
@@ -196,6 +201,44 @@ def _logged_player(log: PlayLog, session: Session, secret: str, player: str, now
 
 def _log_entry(log: PlayLog, secret: str, player: str, place: int, step: int, entry: Entry) -> None:
     log.add_answer(digest(secret), digest(player), place, step, msgspec.json.encode(entry).decode())
+
+
+class Words(msgspec.Struct):
+    """Words that a player does not have yet, each with its clue, from 0. ``over``: the player has buzzed, or cannot any more.
+
+    ``left_ms`` is for how long a buzz is still accepted; None while words are still to come.
+    """
+
+    words: list[tuple[str, int]]
+    over: bool
+    left_ms: float | None
+
+
+def words_due_to_player(log: PlayLog, secret: str, player: str, step: int, have: int, now: float | None = None) -> Words:
+    """Return the words of a race that are due after the first ``have``. ``now`` is in milliseconds since 1970.
+
+    Players ask twice a second, so this takes only one query of the log.
+
+    Raises ``StoreError``, or ``SessionError`` if there is no such session, it is not a race, the player has not joined it, or the
+    question has not begun.
+    """
+    now = clock() if now is None else now
+    session = read_session(log, secret)
+    logged = log.player(digest(secret), digest(player), since=step - BUZZ)
+    if logged is None:
+        raise SessionError("not_joined", NOT_JOINED)
+    number = step // STEPS
+    if session.mode != "race" or step % STEPS != BUZZ or number >= len(session.questions):
+        raise SessionError("no_step", f"nothing is read at step {step}")
+    if step - BUZZ not in logged.answers:
+        raise SessionError("no_step", f"the reading of step {step} has not begun")
+    if step in logged.answers:
+        return Words([], True, None)
+    start = msgspec.json.decode(logged.answers[step - BUZZ], type=Start)
+    spoken = spoken_words(session.order(logged.place)[number])
+    due = words_due(start, len(spoken), now)
+    left = time_left(start, len(spoken), now)
+    return Words([(word.text, word.clue) for word in spoken[have:due]], left == 0, left)
 
 
 def clock() -> float:

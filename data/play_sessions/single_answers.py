@@ -72,8 +72,7 @@ class EstimateMode(ClueByClue[Estimate]):
             correct = float(guess == question.answer)
         else:
             correct = float(probability_within(entry.age, question.radius, question.minimum_age, question.sex))
-        answer = GradedAnswer(0, guess, entry.confidence, False, None, correct)
-        return QuestionResult(question.question_id, list(question.clues), question.answer, [answer], is_check=question.is_check)
+        return played.result([GradedAnswer(0, guess, entry.confidence, False, None, correct)])
 
     def rows(self, played: Played[Estimate]) -> list[Row]:
         return [Row(0, f"{entry.age:g}", entry.confidence, None) for entry in played.entries]
@@ -117,10 +116,7 @@ class VoteMode(ClueByClue[Vote]):
         question, (entry,) = played
         right = entry.choice == question.answer
         answer = GradedAnswer(0, entry.choice, entry.confidence, False, "accept" if right else "reject", float(right))
-        votes = [] if question.is_check else list(question.votes)
-        return QuestionResult(
-            question.question_id, list(question.clues), question.answer, [answer], votes=votes, is_check=question.is_check
-        )
+        return played.result([answer], votes=() if question.is_check else question.votes)
 
     def rows(self, played: Played[Vote]) -> list[Row]:
         return [Row(0, entry.choice, entry.confidence, None) for entry in played.entries]

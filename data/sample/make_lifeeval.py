@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, survivors
-from data.sample.bundle_files import write_csv, write_json
+from data.sample.reproducible import write_csv, write_json
 
 FOLDER = Path(__file__).parent / "lifeeval"
 MAX_AGE = 100  # years: the highest minimum age that is asked about

@@ -1,13 +1,25 @@
-"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, and simulated teams."""
+"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, and simulated teams.
+
+The teams are a tournament of twelve, two in a room, who buzz while questions are read to them.
+A team learns the answer at some word. The hazard grows along the question: the cumulative hazard up to the fraction f is
+exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1). The strength is the team's skill, plus its bias for the category,
+minus the question's difficulty. Sometimes a team takes a risk and buzzes somewhat earlier, incorrectly. At the end, a team
+may guess.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from data.guessers.retrieval_guessers import (
+from data.quizbowl.answer_lines import parse_answer_line
+from data.retrieval_guessers import (
     GUESSERS,
     Guesser,
     best_match,
@@ -15,15 +27,26 @@ from data.guessers.retrieval_guessers import (
     neighbours,
     softmax_confidence,
 )
-from data.quizbowl.answer_lines import parse_answer_line
-from data.sample.bundle_files import write_csv, write_json
-from data.sample.pyramid_toml_files import Entry, Question, read_entries, read_questions
-from data.sample.teams import TEAMS, tournament
+from data.sample.pyramid_toml_files import CATEGORIES, Entry, Question, read_entries, read_questions
+from data.sample.reproducible import generator, normals, write_csv, write_json
 
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness
 DECIMALS = 6  # of a confidence: the last bits of a matrix product differ between machines
+QUESTION = ("question_id", "text", "answer", "category", "subcategory")  # columns of ``questions.csv``
 MISTAKES = 3  # titles from which a wrong buzz chooses
+TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
+ROUNDS = 6  # all rooms of a round hear the same questions; every round has the same number of questions
+
+GROWTH = 4.5
+MEAN_STRENGTH = -0.1  # log of an average team's cumulative hazard at the end of an average question
+SKILL_SPREAD = 0.6  # standard deviations of the parts of the strength
+BIAS_SPREAD = 0.45
+DIFFICULTY_SPREAD = 0.7
+RISK = (0.05, 0.18)  # range of a team's chance of buzzing before it knows
+EARLY = (2, 20)  # range of the words by which such a buzz is too early
+TRY = 0.25  # chance of guessing at the end without knowing
+LUCK = 0.4  # chance that such a guess is right
 
 
 def dataset(entries: int) -> dict[str, object]:
@@ -70,22 +93,126 @@ def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence
             }
 
 
+class Buzz(NamedTuple):
+    """A buzz that a team would make if no other team came first. Sorts by time."""
+
+    word: int  # 0-based; the number of words = after the end
+    lot: float  # in [0, 1): breaks ties at the same word
+    correct: bool
+
+
+class Team(NamedTuple):
+    """A team that plays."""
+
+    name: str
+    risk: float
+    strength: dict[str, float]  # by category
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A team's buzz on a question, and its buzz after the other team is out, when it takes no risk."""
+
+    team: str
+    first: Buzz | None
+    alone: Buzz | None
+
+
+def tournament(
+    questions: Sequence[Question], wrong: Mapping[str, Sequence[str]], seed: int
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Return the rows of ``exposures.csv`` and ``buzzes.csv``. ``wrong`` has what an incorrect buzz may say, by page title."""
+    random = generator(seed)
+    rooms = pairings(draw_teams(random))
+    difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)
+    exposures: list[dict[str, object]] = []
+    buzzes: list[dict[str, object]] = []
+    for question, harder, number in zip(questions, difficulty, rounds_of(questions), strict=True):
+        words = question.word_ends[-1]
+        for room, teams in enumerate(rooms[number], start=1):
+            keys: dict[str, object] = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
+            strengths = [team.strength[question.category] - harder for team in teams]
+            played = play([plan(random, team, s, words) for team, s in zip(teams, strengths, strict=True)])
+            winner, last = next(((name, buzz.word) for name, buzz in played if buzz.correct), (None, words))
+            heard: dict[str, object] = {"heard_words": last + 1 if last < words else None, "ended_by": winner}
+            exposures += [keys | {"team": team.name, "team_kind": "human"} | heard for team in teams]
+            mistakes = wrong[question.page]
+            mistake = int(random.random() * len(mistakes))
+            for name, buzz in played:
+                mistake += 1  # so that no room hears the same mistake twice
+                guess = question.page if buzz.correct else mistakes[mistake % len(mistakes)]
+                answer: dict[str, object] = {"correct": buzz.correct, "guess": guess}
+                buzzes.append(keys | {"team": name, "word": buzz.word} | answer)
+    return exposures, buzzes
+
+
+def draw_teams(random: np.random.Generator) -> list[Team]:
+    """Draw the teams, with their strengths."""
+    skills = normals(random, len(TEAMS), SKILL_SPREAD)
+    risks = (RISK[0] + (RISK[1] - RISK[0]) * random.random(len(TEAMS))).tolist()
+    teams = []
+    for name, skill, risk in zip(TEAMS, skills, risks, strict=True):
+        biases = normals(random, len(CATEGORIES), BIAS_SPREAD)
+        strength = {c: MEAN_STRENGTH + skill + bias for c, bias in zip(CATEGORIES.values(), biases, strict=True)}
+        teams.append(Team(name, risk, strength))
+    return teams
+
+
+def pairings(teams: Sequence[Team]) -> list[list[tuple[Team, Team]]]:
+    """Return rounds of rooms in which no two teams meet twice: one team stays, and the others go round a circle."""
+    stays, *circle = teams
+    rounds = []
+    for turn in range(len(circle)):
+        seats = [stays, *circle[turn:], *circle[:turn]]
+        rounds.append([(seats[k], seats[-1 - k]) for k in range(len(seats) // 2)])
+    return rounds
+
+
+def rounds_of(questions: Sequence[Question]) -> list[int]:
+    """Return the 0-based round of each question: the n-th questions of all categories stay together."""
+    seen: Counter[str] = Counter()
+    nth = []
+    for question in questions:
+        nth.append(seen[question.category])
+        seen[question.category] += 1
+    order = sorted(range(len(questions)), key=lambda place: (nth[place], place))
+    return [order.index(place) * ROUNDS // len(questions) for place in range(len(questions))]
+
+
+def plan(random: np.random.Generator, team: Team, strength: float, words: int) -> Plan:
+    """Draw what a team does on a question of ``words`` words. This always takes six random numbers."""
+    wait, dares, early, tries, lucky, lot = random.random(6).tolist()
+    hazard = -math.log1p(-wait) * math.exp(-strength)  # exponential, in units of the hazard up to the end
+    knows = int(words * math.log1p(hazard * math.expm1(GROWTH)) / GROWTH)
+    alone: Buzz | None = None
+    if knows < words:
+        alone = Buzz(knows, lot, True)
+    elif tries < TRY:
+        alone = Buzz(words, lot, lucky < LUCK)
+    dared = max(knows - EARLY[0] - int(early * (EARLY[1] - EARLY[0])), 0)
+    first = Buzz(dared, lot, False) if dares < team.risk and dared < words else alone
+    return Plan(team.name, first, alone)
+
+
+def play(plans: Sequence[Plan]) -> list[tuple[str, Buzz]]:
+    """Return who buzzes in a room of two, in order. An incorrect buzz leaves the question to the other team."""
+    ready = sorted((p.first, p.team) for p in plans if p.first)
+    if not ready:
+        return []
+    first, team = ready[0]
+    if first.correct:
+        return [(team, first)]
+    other = next(p for p in plans if p.team != team)
+    return [(team, first)] + ([(other.team, other.alone)] if other.alone else [])
+
+
 def make(folder: Path = FOLDER) -> None:
     """Write the bundle into a folder."""
     questions, entries = read_questions(), read_entries()
     write_json(folder / "dataset.json", dataset(len(entries)))
     write_csv(
         folder / "questions.csv",
-        [
-            {
-                "question_id": q.question_id,
-                "text": q.text,
-                "answer": q.answer,
-                "category": q.category,
-                "subcategory": q.subcategory,
-            }
-            for q in questions
-        ],
+        [{name: getattr(q, name) for name in QUESTION} for q in questions],
     )
     write_csv(
         folder / "clues.csv",

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = Path(__file__).parent / "pyramid_source"
-CATEGORIES = {
-    "literature": "Literature",
-    "history": "History",
-    "science": "Science",
-    "arts": "Arts",
-    "social-science": "Social Science",
-    "geography": "Geography",
-}  # file name: category, in the order of the bundle
+# File name: category, in the order of the bundle.
+FILES = ("literature", "history", "science", "arts", "social-science", "geography")
+CATEGORIES = {name: name.replace("-", " ").title() for name in FILES}
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ import duckdb
 
 from data.duckdb_and_polars import execute, literal
 from data.store import migrations
-from data.store.checksums import FileState, file_state
 from data.store.errors import OlderStore, StoreError, UnknownSchema
-from data.store.files import DRAFT, remove_database
+from data.store.files import DRAFT, FileState, file_state, remove_database
 from data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"

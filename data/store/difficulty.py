@@ -30,20 +30,14 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
         {"d": dataset},
     ).fetchall()[0]
     if people and rooms:
-        source, ease = (
-            "rooms",
-            f"select question_id, avg(teams_right) as ease from ({ROOMS.replace('$dataset', '$d')}) group by 1",
-        )
+        source = "rooms"
+        ease = f"select question_id, avg(teams_right) as ease from ({ROOMS.replace('$dataset', '$d')}) group by 1"
     elif people:
-        source, ease = (
-            "human",
-            "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",
-        )
+        source = "human"
+        ease = "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1"
     else:
-        source, ease = (
-            "runs",
-            f"select question_id, correct::double / {UNITS} / runs as ease from accuracies where dataset = $d",
-        )
+        source = "runs"
+        ease = f"select question_id, correct::double / {UNITS} / runs as ease from accuracies where dataset = $d"
     execute(
         connection,
         f"""update questions set difficulty = coalesce(given_difficulty, round(1 - ease, {DECIMALS})),

@@ -1,7 +1,12 @@
-"""The files of a store: catalogues, and the objects that they name. A file does not change once it has its name."""
+"""The files of a store: catalogues, and the objects that they name. A file does not change once it has its name.
+
+Also checksums, states of files, and what makes files survive a power failure.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
 from collections.abc import Iterable
@@ -10,8 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from data.store.durable_files import make_folder, sync
-
 CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 
 OBJECTS = "objects"  # the folder of the objects
@@ -19,6 +22,7 @@ OBJECTS = "objects"  # the folder of the objects
 NAMES = (
     "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "tokens", "upgraded", "watch",
 )  # fmt: skip
+FileState = tuple[int, int, int]  # inode, bytes, time of the last change in nanoseconds
 DRAFT = ".part"  # ending of the name of a file that is being written
 
 
@@ -53,6 +57,36 @@ def remove_database(path: Path) -> None:
     path.with_name(path.name + ".wal").unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     shutil.rmtree(path.with_name(path.name + ".tmp"), ignore_errors=True)
+
+
+def fingerprint(path: Path) -> tuple[int, str]:
+    """Return the size of a file in bytes, and its sha256 in hexadecimal."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), digest
+
+
+def file_state(path: Path) -> FileState:
+    """Return a value that changes whenever a file is written to or replaced. Raises ``OSError``."""
+    state = os.stat(path)
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the list of names in a folder, is on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents, durably."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync(folder.parent)
 
 
 class StoreFiles(Protocol):

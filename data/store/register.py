@@ -12,10 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from data.store.checksums import fingerprint
-from data.store.durable_files import make_folder, sync
 from data.store.errors import DamagedStore, StoreError
-from data.store.files import CATALOGUE, number_of
+from data.store.files import CATALOGUE, fingerprint, make_folder, number_of, sync
 from data.store.play_log import PlayLog, folder_log
 
 T = TypeVar("T")

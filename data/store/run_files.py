@@ -23,9 +23,8 @@ import duckdb
 
 from data.duckdb_and_polars import execute, literal
 from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.checksums import FileState, file_state, fingerprint
 from data.store.errors import DamagedStore, NeedsMigration, StoreError
-from data.store.files import OBJECTS, StoreFiles
+from data.store.files import OBJECTS, FileState, StoreFiles, file_state, fingerprint
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 
 Kind = Literal["responses", "statistics", "grades"]

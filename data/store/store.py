@@ -24,9 +24,8 @@ from data.duckdb_and_polars import literal
 from data.store import migrations
 from data.store.cache_validity_tokens import renew_revisions, states
 from data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
-from data.store.checksums import FileState, file_state
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
-from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
+from data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
 from data.store.location import Location, read_location
 from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
 from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version

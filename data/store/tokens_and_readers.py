@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 import msgspec
@@ -26,6 +26,8 @@ RESERVED = frozenset({"open"})  # the provenance of an upload without a token
 MAX_TOKEN_LENGTH = 200  # characters of a token that are read
 USER = "user:"  # prefix of the name of a trusted proxy's user in the list of a dataset's readers
 
+UNUSED = "one-time-"  # prefix of the names of tokens that stand for one-time links
+MINUTES, DAYS = 15, 30  # how long such a link, and the token of the browser that opens it, are valid
 # Each right includes those before it: read; upload, withdraw and restore; read every dataset and decide who else may.
 Right = Literal["read", "upload", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
@@ -236,6 +238,26 @@ def _merged(own: AccessRecord, carried: AccessRecord, is_copy: bool) -> AccessRe
     }
     private = own.private | readers if is_copy else readers | own.private
     return AccessRecord(tokens, private, first.link_key or second.link_key)
+
+
+def new_code(tokens: Tokens) -> str:
+    """Return a code for a link that signs in the browser that opens it first, within ``MINUTES``. Raises ``TokenError``.
+
+    ``redeem`` takes it once. As a token, it can only read.
+    """
+    return tokens.create(f"{UNUSED}{secrets.token_hex(6)}", "read", datetime.now(UTC) + timedelta(minutes=MINUTES))
+
+
+def redeem(tokens: Tokens, code: str) -> str | None:
+    """Return a new token with the right ``admin``, valid for ``DAYS``; None if the code was used, has expired, or is none."""
+    entry = tokens.record().find(code)
+    if entry is None or entry.ended_at() or not entry.name.startswith(UNUSED):
+        return None
+    try:
+        tokens.revoke(entry.name)
+    except TokenError:
+        return None  # another browser was faster
+    return tokens.create(f"browser-{secrets.token_hex(6)}", "admin", datetime.now(UTC) + timedelta(days=DAYS))
 
 
 def encode(record: AccessRecord) -> bytes:

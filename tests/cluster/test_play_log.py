@@ -10,8 +10,7 @@ import psycopg
 import pytest
 
 from data.play_sessions.race_of_one_player import Answer, Buzz, Start
-from data.play_sessions.race_words_due import words_due_to_player
-from data.play_sessions.sessions import add_answer, create_session, join, read_state
+from data.play_sessions.sessions import add_answer, create_session, join, read_state, words_due_to_player
 from data.store import StoreError
 from data.store.play_log import copy_sessions, folder_log
 from tests.helpers.bundle_factory import put, write

@@ -13,7 +13,7 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.life_table import best_guess
 from data.quizbowl.answer_lines import parse_answer_line
-from data.sample import annotators, make_lifeeval, make_pyramid, tone_messages
+from data.sample import make_lifeeval, make_pyramid, tone_messages
 from data.sample.pyramid_toml_files import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs
 
@@ -236,9 +236,9 @@ def test_everybody_votes_once_on_every_message():
 
 def test_annotators_vote_as_the_note_says(monkeypatch):
     """Without biases, a share p is chosen with probability (1 - s) p + s / 3, where s is 3.5 % on average."""
-    monkeypatch.setattr(annotators, "BIAS_SPREAD", 1e-9)
+    monkeypatch.setattr(tone_messages, "BIAS_SPREAD", 1e-9)
     meant = [0.7, 0.2, 0.1]
-    shares = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
+    shares = tone_messages.poll([meant] * 2000, seed=1).mean(axis=0) / tone_messages.ANNOTATORS
     expected = [0.965 * share + 0.035 / 3 for share in meant]
     # Standard error of a mean of 200,000 votes: 0.001; of the mean carelessness of 100 annotators: 0.0014, times 0.37.
     assert shares == pytest.approx(expected, abs=0.004)
@@ -273,7 +273,7 @@ def test_tone_is_imported_as_it_is(store):
 
 def test_no_classifier_learns_from_what_it_is_asked():
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import trained_classifiers
+    from data.sample import make_tone
 
     texts = [str(k) for k in range(45)]
     votes = np.eye(3)[np.arange(45) % 3] * 100
@@ -286,14 +286,14 @@ def test_no_classifier_learns_from_what_it_is_asked():
         asked_once.extend(texts)
         return np.eye(3)[[int(text) % 3 for text in texts]]
 
-    assert np.array_equal(trained_classifiers.cross_validate(learn, texts, votes) * 100, votes)
+    assert np.array_equal(make_tone.cross_validate(learn, texts, votes) * 100, votes)
     assert sorted(asked_once) == sorted(texts)
 
 
 def test_the_temperature_is_the_most_likely_one():
     """Two classes, log odds 2, three of four right: sigmoid(2 / T) = 3/4, so T = 2 / log 3."""
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import trained_classifiers
+    from data.sample import make_tone
 
     logs = np.tile([2.0, 0.0], (4, 1))
-    assert trained_classifiers.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)
+    assert make_tone.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import duckdb
 
-from data.store.derived_tables import derive_all
+from data import human_curves
+from data.store import difficulty, run_statistics
 from data.store.errors import NeedsMigration, UnknownSchema
 from data.store.run_files import FORM, Objects
 
@@ -85,7 +86,11 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
         step.migrate(connection, objects)
     if missing:
         if objects is not None:
-            derive_all(connection, objects)
+            for (dataset,) in connection.execute("select dataset from datasets order by position").fetchall():
+                human_curves.derive(connection, dataset)
+                run_statistics.derive(connection, objects, dataset)
+                difficulty.derive_accuracies(connection, objects, dataset)
+                difficulty.derive(connection, dataset)
         _record(connection, current_schema())
 
 

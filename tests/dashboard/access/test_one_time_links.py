@@ -1,7 +1,6 @@
 """A one-time link signs in the first browser that opens it, and no other."""
 
-from dashboard.access.one_time_links import new_code
-from data.store.tokens_and_readers import Tokens
+from data.store.tokens_and_readers import Tokens, new_code
 
 
 def test_a_link_signs_one_browser_in(fresh):

@@ -6,9 +6,8 @@ import pytest
 
 from data.play_sessions import every_clue, race_of_one_player
 from data.play_sessions.careless_players import flag_players
-from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import finished_questions, session_responses
-from data.play_sessions.sessions import add_answer, create_session, digest, join, list_sessions, read_results, read_session
+from data.play_sessions.sessions import MODES, add_answer, create_session, digest, join, list_sessions, read_results, read_session
 from data.play_sessions.single_answers import Estimate, Vote
 from data.store import open_store
 from tests.helpers.bundle_factory import put_kinds

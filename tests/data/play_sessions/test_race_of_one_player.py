@@ -10,11 +10,19 @@ import pytest
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.mode_interface import Played
 from data.play_sessions.race_of_one_player import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
-from data.play_sessions.race_words_due import words_due_to_player
 from data.play_sessions.session_definition import SessionError, SessionQuestion
-from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import collect, session_responses
-from data.play_sessions.sessions import add_answer, create_session, digest, join, read_results, read_session, read_state
+from data.play_sessions.sessions import (
+    MODES,
+    add_answer,
+    create_session,
+    digest,
+    join,
+    read_results,
+    read_session,
+    read_state,
+    words_due_to_player,
+)
 from data.quizbowl.question_words import count_words
 from data.store import open_store
 from queries.buzzing import Rules, buzz

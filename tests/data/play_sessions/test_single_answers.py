@@ -7,9 +7,8 @@ import pytest
 from data.life_table import death_probabilities
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_definition import SessionError
-from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import collect, finished_questions
-from data.play_sessions.sessions import add_answer, create_session, join, list_sessions, read_session
+from data.play_sessions.sessions import MODES, add_answer, create_session, join, list_sessions, read_session
 from data.play_sessions.single_answers import Estimate, Vote
 from data.store import open_store
 from tests.helpers.bundle_factory import VOTED, put, put_kinds, write

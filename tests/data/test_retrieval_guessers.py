@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from data.guessers.retrieval_guessers import GUESSERS, LSA_DIMENSIONS, bm25, lsa, tfidf_characters, tfidf_words
+from data.retrieval_guessers import GUESSERS, LSA_DIMENSIONS, bm25, lsa, tfidf_characters, tfidf_words
 from data.sample.pyramid_toml_files import read_entries, read_questions
 
 DOCUMENTS = [entry.document for entry in read_entries()]

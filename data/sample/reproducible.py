@@ -1,4 +1,7 @@
-"""Writes the files of a bundle, identical on every system: UTF-8, LF line endings."""
+"""Files and random numbers that are the same on every system: UTF-8, LF line endings, and only numpy's uniform numbers.
+
+Other distributions of numpy can change with its version, so nothing else is drawn.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
 
 
 def write_json(path: Path, facts: Mapping[str, object]) -> None:
@@ -25,3 +31,14 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 def _cell(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator of a bundle, which has only one."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def normals(random: np.random.Generator, count: int, spread: float) -> list[float]:
+    """Draw normal numbers with mean 0 and standard deviation ``spread``, by inversion."""
+    normal = NormalDist(0.0, spread)
+    return [normal.inv_cdf(u) for u in (1.0 - random.random(count)).tolist()]

@@ -430,7 +430,8 @@ TABLES = sorted(
 OWN_COLUMNS = {
     "across/groups": {"runs"}, "gradings/reviewed": {"metric"}, "buzz": {"missing"}, "decide": {"model"},
     "people": {"lower", "upper", "items", "reference_items"},
-    "runs": {"skipped", "decisions", "tags", "attributes", "same_answers"}, "metrics": {"axioms", "notes"}, "triptych": {"missing"},
+    "runs": {"skipped", "decisions", "tags", "attributes", "same_answers"}, "metrics": {"axioms", "notes"},
+    "triptych": {"missing"},
 }  # fmt: skip
 
 

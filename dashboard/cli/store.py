@@ -9,7 +9,7 @@ import click
 from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
-from data.store import Store, StoreError, open_store
+from data.store import OtherVersion, Store, StoreError, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, intact_version, restore_backup
 from data.store.ducklake import make_lake
@@ -114,7 +114,7 @@ def verify(settings: Settings) -> None:
         for part, reason in version.damaged_objects:
             click.echo(f"  {damaged_object(part, reason).reason}")
         if in_force and version.damage:
-            damage = StoreError(f"The current version, {version.name}, is damaged.")
+            damage = version.other_version or StoreError(f"The current version, {version.name}, is damaged.")
     try:
         count = len(Tokens(store.register).all())
         click.echo(f"tokens: {count}")
@@ -129,6 +129,8 @@ def verify(settings: Settings) -> None:
     except StoreError as error:
         click.echo(str(error))
         lost_sessions = True
+    if isinstance(damage, OtherVersion):
+        raise damage
     if isinstance(damage, StoreError):
         raise CommandRefused("The store is damaged. To repair it: python -m dashboard repair")
     if damage is not None:
@@ -153,6 +155,8 @@ def repair(settings: Settings, yes: bool) -> None:
     if damage is None:
         click.echo(f"The store in {store.place} is {'intact' if store.catalogue() else 'empty'}: nothing to repair.")
         return
+    if isinstance(damage, OtherVersion):
+        raise damage  # an earlier version of its data would be no repair
     click.echo(str(damage))
     versions = versions_on_disk(store)
     for version in versions:
@@ -199,7 +203,11 @@ def _is_in_force(store: Store, version: VersionOnDisk) -> bool:
 
 
 def _line(version: VersionOnDisk) -> str:
-    state = f"damaged: {version.damage}" if version.damage else f"intact: {_contents(version)}"
+    state = (
+        f"{'not read' if version.other_version else 'damaged'}: {version.damage}"
+        if version.damage
+        else f"intact: {_contents(version)}"
+    )
     return f"{version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}"
 
 

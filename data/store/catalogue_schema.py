@@ -19,7 +19,7 @@ import duckdb
 
 from data.duckdb_and_polars import execute, literal
 from data.store import migrations
-from data.store.errors import OlderStore, StoreError, UnknownSchema
+from data.store.errors import OlderStore, OtherVersion, UnknownSchema
 from data.store.files import DRAFT, FileState, file_state, remove_database
 from data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
@@ -35,16 +35,17 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
-    """Raise ``StoreError`` if the tables of a store are not those of this version."""
+    """Raise ``OtherVersion`` if the tables of a store are not those of this version."""
     schema = schema_of(connection)
     if schema < migrations.FIRST:
         raise UnknownSchema(schema, migrations.FIRST)
     if schema < current_schema():
         raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
     if schema > current_schema() or not _has_tables_of(_schema(migrations.steps()), connection):
-        raise StoreError(
-            f"the store in {place} was made by another version of Clueline; use that version, "
-            "or give another folder and import the data again"
+        raise OtherVersion(
+            f"the store in {place} was made by another version of Clueline; use that version, or start a new store in another "
+            f"folder and import the data again (it has schema {schema}, and this version reads {migrations.FIRST} to "
+            f"{current_schema()})"
         )
 
 

@@ -29,13 +29,17 @@ class UnreadableStore(StoreError):
     remedy = "repair if damaged"
 
 
-class OlderStore(StoreError):
+class OtherVersion(StoreError):
+    """Another version of Clueline made the store. It is not damaged, so nothing may be repaired."""
+
+
+class OlderStore(OtherVersion):
     """An earlier version of Clueline made the store; it must be migrated first."""
 
     remedy = "migrate"
 
 
-class UnknownSchema(StoreError):
+class UnknownSchema(OtherVersion):
     """An early version of Clueline made the store. No step leads from its schema to the present one."""
 
     def __init__(self, schema: int, first: int) -> None:

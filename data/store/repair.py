@@ -10,7 +10,7 @@ import duckdb
 
 from data.store import difficulty, gradings, run_statistics
 from data.store.cache_validity_tokens import renew_revisions
-from data.store.errors import DamagedStore, StoreError
+from data.store.errors import DamagedStore, OtherVersion, StoreError
 from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
 from data.store.store import Store
 
@@ -20,6 +20,7 @@ class VersionOnDisk:
     """A version of the store in its folder. Numbers are None if its catalogue is damaged; times are UTC.
 
     ``damage`` says why it cannot be served; None if it is intact. Each damaged object comes with what is wrong.
+    ``other_version`` is set if nothing is damaged, but another version of Clueline made it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class VersionOnDisk:
     runs: int | None = None
     damage: str | None = None
     damaged_objects: tuple[tuple[StoredObject, str], ...] = ()
+    other_version: OtherVersion | None = None
 
     @property
     def readable(self) -> bool:
@@ -57,7 +59,10 @@ def damage_of(store: Store) -> StoreError | None:
     if not name:
         return None
     try:
-        damage = inspect_version(store, name).damage
+        version = inspect_version(store, name)
+        if version.other_version:
+            return version.other_version
+        damage = version.damage
     except FileNotFoundError:
         damage = "it is gone"
     return StoreError(f"The version in force, {name}, is damaged: {damage}") if damage else None
@@ -92,7 +97,7 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
             damaged = tuple((objects or store.objects).damages(all_objects(connection), again=again))
     except (duckdb.Error, StoreError, OSError) as error:
         reason = error.reason if isinstance(error, DamagedStore) else str(error).splitlines()[0]
-        return VersionOnDisk(*file, damage=reason)
+        return VersionOnDisk(*file, damage=reason, other_version=error if isinstance(error, OtherVersion) else None)
     damage = damaged_object(*damaged[0]).reason if damaged else None
     return VersionOnDisk(*file, datasets, runs, damage, damaged)
 

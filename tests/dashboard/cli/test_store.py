@@ -295,3 +295,16 @@ def test_damaged_tokens_are_named(cli, copied):
     (copied / "tokens.json").write_text("[{")
     checked = cli("verify", store=copied)
     assert checked.returncode == 1 and "The tokens are damaged" in checked.stderr and "intact: 3 datasets" in checked.stdout
+
+
+@pytest.mark.parametrize("schema", [5, 99])
+def test_a_store_of_another_version_is_never_repaired(cli, copied, tmp_path, schema):
+    """Every command says the same. An earlier catalogue, which could be read, must not take the place of the current one."""
+    open_store(copied).write(lambda connection: connection.execute(f"update schema_version set version = {schema}"))
+    current = open_store(copied).pointer()
+    for command in (["migrate"], ["verify"], ["repair", "--yes"], ["datasets"], ["backup", tmp_path / "saved"]):
+        done = cli(*command, store=copied)
+        said = done.stderr.splitlines()[-1]
+        assert done.returncode == 1 and f"schema {schema}" in said and "start a new store" in said, command
+        assert "damaged" not in done.stdout + done.stderr
+    assert open_store(copied).pointer() == current

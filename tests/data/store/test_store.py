@@ -240,7 +240,7 @@ def test_a_first_write_that_was_killed_is_no_damage(store):
 def test_a_store_of_another_version_is_refused(store):
     store.write(lambda connection: connection.execute("alter table runs add column colour varchar"))
     for use in (lambda: open_store(store.url).snapshot(), lambda: store.write(note("a"))):
-        with pytest.raises(StoreError, match="made by another version of Clueline; use that version, or give another folder"):
+        with pytest.raises(StoreError, match="made by another version of Clueline; use that version, or start a new store"):
             use()
     assert catalogues(store) == ["gen-000001.duckdb"]
 

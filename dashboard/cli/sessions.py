@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import TextIO
+from urllib.parse import urlsplit
 
 import click
 
+from dashboard.access.rights import is_loopback
 from dashboard.cli.progress import EndDate, print_report, seed_empty_store
 from dashboard.settings import Settings
 from data.play_sessions.careless_players import flag_players
@@ -24,6 +26,7 @@ from data.play_sessions.sessions import (
 )
 from data.store import open_store
 from data.store.audit import Audit
+from data.store.tokens_and_readers import Tokens
 
 
 @click.command("invite")
@@ -34,7 +37,7 @@ from data.store.audit import Audit
 @click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many can join.")
 @click.option("--until", type=EndDate(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
-@click.option("--base", default="", metavar="URL", help="Address of the server, for the link.")
+@click.option("--base", default="", metavar="URL", help="Address of the server, for the link; by default CLUELINE_URL.")
 @click.pass_obj
 def invite(
     settings: Settings,
@@ -59,7 +62,16 @@ def invite(
     log, snapshot = store.register.play_log(), store.snapshot()
     secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
     Audit(store.register).record("invited_players", None, dataset=dataset)
-    click.echo(f"{base.rstrip('/') or f'http://{settings.host}:{settings.port}'}/play#{secret}")
+    address = base.rstrip("/") or settings.url or f"http://{settings.host}:{settings.port}"
+    click.echo(f"{address}/play#{secret}")
+    if is_loopback(urlsplit(address).hostname or ""):
+        click.echo("Only this machine can open this address. Others need that of the server: CLUELINE_URL or --base.", err=True)
+    if settings.read == "open" and dataset not in Tokens(store.register).record().private:
+        click.echo(
+            f"Everybody can read {dataset} on this server meanwhile, its answers too. To prevent it: "
+            f"python -m dashboard datasets private {dataset}",
+            err=True,
+        )
 
 
 @click.command("collect")

@@ -68,7 +68,8 @@ def _tokens(settings: Settings) -> Tokens:
 def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:
     """Print LINK, the address of a page or a JSON address, with a signature that opens it without a token until DATE.
 
-    It opens only this view, with its keys unchanged, and shows no other dataset. Anybody who gets the link can pass it on.
+    It opens only this view, with its keys unchanged, and shows no other dataset. Anybody who gets the link can pass it on. A LINK
+    without a host gets that of CLUELINE_URL.
     """
     tokens = Tokens(open_store(settings.store).register)
     if revoke_all:
@@ -86,7 +87,8 @@ def sign(settings: Settings, link: str | None, until: datetime | None, revoke_al
     dataset = _dataset(settings, parts.path or "/", pairs)
     key = tokens.record().link_key or tokens.new_link_key()
     signature = signed_links.sign(key, path, pairs, dataset, until)
-    click.echo(urlunsplit(parts._replace(path=parts.path or "/", query=urlencode([*pairs, (signed_links.KEY, signature)]))))
+    signed = urlunsplit(parts._replace(path=parts.path or "/", query=urlencode([*pairs, (signed_links.KEY, signature)])))
+    click.echo(signed if parts.netloc else f"{settings.url}{signed}")
 
 
 def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:

@@ -29,6 +29,23 @@ def played(cli, copied):
     return lambda *arguments: cli("collect", link, *arguments, store=copied)
 
 
+@pytest.mark.parametrize(
+    ("options", "settings", "address", "said"),
+    [
+        ((), {}, "http://127.0.0.1:8050", ["Only this machine", "datasets private tone"]),
+        ((), {"url": "https://lab.example", "read": "token"}, "https://lab.example", []),
+        (("--base", "https://other.example/"), {"url": "https://lab.example"}, "https://other.example", ["private tone"]),
+    ],
+)  # fmt: skip
+def test_a_link_has_an_address_that_others_can_open(cli, copied, options, settings, address, said):
+    done = cli("invite", "tone", "--mode", "vote", "--until", "2199-01-01", *options, store=copied, **settings)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 0 and done.stdout.startswith(f"{address}/play#")
+    assert len(lines) == len(said) and all(words in line for words, line in zip(said, lines, strict=True))
+    signed = cli("sign", "/?dataset=tone", "--until", "2199-01-01", store=copied, **settings).stdout
+    assert signed.startswith(f"{settings.get('url', '')}/?dataset=tone&signed=")
+
+
 def runs(store):
     return {model for (model,) in open_store(store).snapshot().rows("select model from runs where dataset = 'pyramid'")}
 

@@ -120,8 +120,8 @@ def test_a_change_is_small(title):
 REMOVABLE = {
     "dashboard/views/play.py": "/api/v1/play",
     "dashboard/views/write.py": "/api/v1/write/guesses",
-    "dashboard/views/which_ece.py": "/api/v1/which-ece",
     "data/readers/uqlm.py": "",
+    "dashboard/views/which_ece.py": "/api/v1/which-ece",
 }
 WITHOUT = """
 from pathlib import Path
@@ -144,13 +144,14 @@ format_docs.main()
 """
 
 
-@pytest.mark.parametrize("part", REMOVABLE)
-def test_the_rest_works_without_a_part(tree, part):
-    """It serves, imports, documents itself, and no longer has the addresses of the part."""
-    path = tree / part
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+@pytest.mark.parametrize("every_second", [0, 1])
+def test_the_rest_works_without_some_parts(tree, every_second):
+    """It serves, imports, documents itself, and no longer has the addresses of the parts."""
+    removed = [*REMOVABLE][every_second::2]
+    for part in removed:
+        (tree / part).unlink()
     (tree / "without.py").write_text(WITHOUT)
     done = run(tree, "python without.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    if REMOVABLE[part]:
-        assert f" {REMOVABLE[part]}`" not in (tree / "docs" / "api.md").read_text(encoding="utf-8")
+    documented = (tree / "docs" / "api.md").read_text(encoding="utf-8")
+    assert not any(f" {REMOVABLE[part]}`" in documented for part in removed if REMOVABLE[part])

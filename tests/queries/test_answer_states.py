@@ -35,14 +35,11 @@ q9,,,,failed
 
 
 def fill(store, folder, questions, **runs):
-    """Import a dataset of single questions, and runs given as rows of CSV."""
+    """Import a dataset of single questions with runs given as rows of CSV, and return the report."""
     table = "question_id\n" + "".join(f"q{number}\n" for number in range(questions))
-    put(store, write(folder / "quiz", {"dataset": "quiz", "kind": "single"}, questions=table, clues=None))
-    reports = []
-    for model, text in runs.items():
-        (folder / f"{model}.csv").write_text(HEAD + text)
-        reports.append(put(store, folder / f"{model}.csv", dataset="quiz", model=model))
-    return reports
+    answers = f"model,{HEAD}" + "".join(f"{model},{line}\n" for model, text in runs.items() for line in text.splitlines())
+    facts = {"dataset": "quiz", "kind": "single"}
+    return put(store, write(folder / "quiz", facts, questions=table, clues=None, responses=answers))
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def board_of(store, metrics=SHOWN, **selection):
 
 
 def test_each_state_is_stored_and_reported(empty, tmp_path):
-    (report,) = fill(empty, tmp_path, 10, mixed=MIXED)
+    report = fill(empty, tmp_path, 10, mixed=MIXED)
     states = "select question_id, guess, confidence, correct, failed, state from responses order by 1"
     assert rows(empty, states)[4:] == [
         ("q4", "b", 0.2, 0.0, False, None),

@@ -18,7 +18,7 @@ from queries.questions import question_table
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, records, table, write
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, records, table, write
 
 ODD = "cost in $dataset, it's/~net"
 WITH_ATTRIBUTES = f"""question_id,answer,category,language,"{ODD}",year
@@ -29,9 +29,9 @@ RESPONSES = "model,question_id,clue,guess,confidence\na,q1,0,Rome,0.25\na,q1,1,P
 BRIER = CATALOGUE["brier"]
 
 
-def stored(importing, folder, text=WITH_ATTRIBUTES, ending="csv"):
-    tables = {f"questions__{ending}": in_format(text, ending), "questions": None}
-    return importing(folder / "store", write(folder / "toy", clues=CLUES, responses=RESPONSES, **tables))
+def stored(importing, folder):
+    bundle = write(folder / "toy", questions=WITH_ATTRIBUTES, clues=CLUES, responses=RESPONSES)
+    return importing(folder / "store", bundle)
 
 
 @pytest.fixture
@@ -48,9 +48,8 @@ def read(snapshot, *pairs):
     return read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_extra_columns_become_attributes(ending, importing, tmp_path):
-    snapshot = stored(importing, tmp_path, ending=ending).snapshot()
+def test_extra_columns_become_attributes(described):
+    snapshot = described.snapshot()
     assert question(snapshot, Selection("toy"), "q1").attributes == {ODD: "12.5", "language": "fr", "year": "9"}
     assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar", "year": "10"}
     assert datasets(snapshot).datasets[0].attributes == [ODD, "language", "year"]

@@ -11,7 +11,7 @@ from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.decisions import cell_totals
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
-from tests.helpers.bundle_factory import put
+from tests.helpers.bundle_factory import write
 
 RELAY, PYRAMID = Selection("relay"), Selection("pyramid")
 
@@ -81,10 +81,8 @@ def toy(importing, folder, runs):
     """Return a snapshot of a dataset of single questions, with the answers of some runs: rows of question, confidence and
     correctness, by model. A run can answer a question several times.
     """
-    (folder / "toy").mkdir()
-    (folder / "toy" / "dataset.json").write_text('{"dataset": "toy", "title": "Toy", "kind": "single"}')
-    questions = {question for rows in runs.values() for question, _, _ in rows}
-    (folder / "toy" / "questions.csv").write_text("question_id,answer\n" + "".join(f"q{name},right\n" for name in questions))
+    names = {question for rows in runs.values() for question, _, _ in rows}
+    questions = "question_id,answer\n" + "".join(f"q{name},right\n" for name in names)
     lines = ["model,elicitation,question_id,sample,guess,confidence,correct"]
     for model, rows in runs.items():
         asked = Counter()
@@ -92,10 +90,9 @@ def toy(importing, folder, runs):
             guess = "right" if correct else "wrong"
             lines.append(f"{model},verbalized,q{question},{asked[question]},{guess},{confidence:.3f},{correct}")
             asked[question] += 1
-    (folder / "runs.csv").write_text("\n".join(lines) + "\n")
-    store = importing(folder / "store", folder / "toy")
-    put(store, folder / "runs.csv", dataset="toy")
-    return store.snapshot()
+    facts = {"dataset": "toy", "kind": "single"}
+    bundle = write(folder / "toy", facts, questions=questions, clues=None, responses="\n".join(lines) + "\n")
+    return importing(folder / "store", bundle).snapshot()
 
 
 def test_a_run_that_knows_everything_is_better_at_every_t(importing, tmp_path):
@@ -107,8 +104,7 @@ def test_a_run_that_knows_everything_is_better_at_every_t(importing, tmp_path):
     assert {stretch.better for stretch in difference.shown} == {difference.a.run}
 
 
-@pytest.mark.parametrize("questions", [1, 2, 20])
-@pytest.mark.parametrize("correct", [0, 1])
+@pytest.mark.parametrize(("questions", "correct"), [(1, 0), (2, 1), (20, 0), (20, 1)])
 def test_runs_without_errors_have_intervals_with_width(importing, tmp_path, questions, correct):
     """All answers are alike. One question has no interval, and nothing has an interval without width."""
     runs = {"surer": [(index, 0.99, correct) for index in range(questions)]}

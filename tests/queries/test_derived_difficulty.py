@@ -21,22 +21,21 @@ def ten_runs(importing, folder):
     questions = "question_id,answer\n" + "".join(f"{name},yes\n" for name in single + halves)
     clues = "question_id,clue,text\n" + "".join(f"{name},0,a\n" for name in single)
     clues += "".join(f"{name},{clue},a\n" for name in halves for clue in range(CLUES))
-    store = importing(folder / "store", bundles.write(folder / "toy", questions=questions, clues=clues))
+    answers = ["model,question_id,clue,guess,confidence"]
     for run in range(RUNS):
-        answers = [f"q{k},0,{'yes' if run < k else 'no'},0.5" for k in range(RUNS + 1)]
+        answers += [f"model {run},q{k},0,{'yes' if run < k else 'no'},0.5" for k in range(RUNS + 1)]
         answers += [
-            f"{name},{clue},{'yes' if clue < right_clues(k, run) else 'no'},0.5"
+            f"model {run},{name},{clue},{'yes' if clue < right_clues(k, run) else 'no'},0.5"
             for k, name in enumerate(halves)
             for clue in range(CLUES)
         ]
-        text = "question_id,clue,guess,confidence\n" + "\n".join(answers) + "\n"
-        bundles.put_file(store, folder / f"run{run}.csv", text, dataset="toy", model=f"model {run}")
-    return store
+    bundle = bundles.write(folder / "toy", questions=questions, clues=clues, responses="\n".join(answers) + "\n")
+    return importing(folder / "store", bundle)
 
 
-@pytest.fixture
-def snapshot(prefilled):
-    return prefilled(ten_runs).snapshot()
+@pytest.fixture(scope="module")
+def snapshot(importing, tmp_path_factory):
+    return ten_runs(importing, tmp_path_factory.mktemp("ten_runs")).snapshot()
 
 
 def test_shares_are_stored_as_they_are_written(snapshot):
@@ -45,12 +44,12 @@ def test_shares_are_stored_as_they_are_written(snapshot):
     assert {value for name, value in stored.items() if name[0] == "h"} == {0.5}
 
 
-@pytest.mark.parametrize("tenths", range(1, 10))
-def test_a_range_keeps_its_ends(snapshot, tenths):
+def test_a_range_keeps_its_ends(snapshot):
     def kept(*ends):
         condition, parameters = Selection("toy", difficulty=ends).question_filter()
         rows = snapshot.rows(f"select question_id from questions q where {condition}", parameters)
         return {name for (name,) in rows if name[0] == "q"}
 
-    assert kept(0.0, float(f"0.{tenths}")) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k <= tenths}
-    assert kept(float(f"0.{tenths}"), 1.0) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k >= tenths}
+    for tenths in range(1, 10):
+        assert kept(0.0, float(f"0.{tenths}")) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k <= tenths}
+        assert kept(float(f"0.{tenths}"), 1.0) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k >= tenths}

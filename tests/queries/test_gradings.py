@@ -78,7 +78,7 @@ def metrics_of(snapshot, selection):
     return {key: (cell.value, cell.low, cell.high, cell.missing) for key, cell in row.metrics.items()}
 
 
-@pytest.mark.parametrize("narrow", [{}, {"revealed": (0.0, 0.7)}, {"failed": True}])
+@pytest.mark.parametrize("narrow", [{}, {"revealed": (0.0, 0.7)}])
 def test_every_metric_is_that_of_a_file_with_these_grades(snapshot, narrow):
     """The grading ``second`` of the first dataset has the grades that the file of the second dataset states."""
     chosen = Selection("first", model=("m",), grading="second", **narrow)

@@ -26,10 +26,15 @@ def empty(tmp_path):
     return open_store(tmp_path / "store")
 
 
+def challenge(importing, folder):
+    store = open_store(folder / "store")
+    put(store, write_challenge(folder / "challenge", plays=PLAYED))
+    return store
+
+
 @pytest.fixture
-def played(empty, tmp_path):
-    put(empty, write_challenge(tmp_path / "challenge", plays=PLAYED))
-    return empty
+def played(prefilled):
+    return prefilled(challenge)
 
 
 def test_a_question_says_how_many_plays_it_lacks(played):

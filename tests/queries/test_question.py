@@ -24,10 +24,10 @@ NAMES = [f"r{index:02}" for index in range(12)]
 HEARD, UNHEARD = NAMES[:9], NAMES[9:]
 
 
-@pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
-def test_contributions_of_clues(snapshot, rows, curve):
+@pytest.mark.parametrize(("curve", "names"), [(None, NAMES), *((curve, ("r03", "r05", "r10")) for curve in HUMAN_CURVES)])
+def test_contributions_of_clues(snapshot, rows, curve, names):
     """Each is the share of its clue in the mean of CalScore; the chances to buzz at a clue add up to 1."""
-    for name in NAMES:
+    for name in names:
         for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
             assert math.fsum(clue.buzz_mass for clue in run.clues) == pytest.approx(1)
             assert all(0 <= clue.buzz_mass <= 1 for clue in run.clues)

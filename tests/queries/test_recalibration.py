@@ -102,9 +102,7 @@ def test_platt_is_the_most_likely_sigmoid(slope, shift, shares):
     assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # the gradient is 0: no step improves the fit
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("digits", [1, 15])
-@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize(("seed", "digits", "shares"), [(0, 1, False), (1, 15, False), (2, 1, True), (3, 15, True)])
 def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
     confidence, correct = answers(seed, digits=digits, shares=shares)
     expected = IsotonicRegression(out_of_bounds="clip").fit(confidence, correct)
@@ -243,10 +241,14 @@ def _check_items(run, before, after):
 
 @ANY
 @pytest.mark.parametrize(
-    "conventions",
-    [Conventions(), Conventions("mass3", "survival"), Conventions("width10r"), Conventions("width10+1", "team_share")],
+    ("conventions", "revealed"),
+    [
+        (Conventions(), None),
+        (Conventions("mass3", "survival"), (0.2, 0.9)),
+        (Conventions("width10r"), (0.2, 0.9)),
+        (Conventions("width10+1", "team_share"), None),
+    ],
 )
-@pytest.mark.parametrize("revealed", [None, (0.2, 0.9)])
 def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, method, conventions, revealed):
     """Use a run of random confidences whose correctness is in quarters, which add up exactly, so that no metric jumps."""
     selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)

@@ -30,17 +30,18 @@ STORED = [
 ALL = f"select {COLUMNS} from responses order by question_id, clue"
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_a_column_says_the_state(toy, tmp_path, ending):
-    put_answers(toy, tmp_path, bundle_factory.in_format(STATES, ending), f"run.{ending}")
+def test_a_column_says_the_state(toy, tmp_path):
+    (run,) = put_answers(toy, tmp_path, STATES).runs
     assert rows(toy, ALL) == STORED
+    for ending in ("jsonl", "parquet"):
+        assert put_answers(toy, tmp_path, bundle_factory.in_format(STATES, ending), f"run.{ending}").stored == [run]
     assert rows(toy, "select question_id, items, correct from statistics order by 1") == [("q1", 1, 0), ("q2", 1, 1)]
 
 
-@pytest.mark.parametrize("missing", ["", "nan", "NaN"])
-def test_a_guess_without_a_confidence_is_kept(toy, tmp_path, missing):
-    put_answers(toy, tmp_path, f"question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,{missing}\n")
-    assert rows(toy, ALL) == STORED[:2]
+def test_a_guess_without_a_confidence_is_kept(toy, tmp_path):
+    put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,\nq1,2,Paris,nan\nq2,1,Nile,NaN\n")
+    unsure = (None, 1.0, "no_confidence", "answer")
+    assert rows(toy, ALL) == [*STORED[:2], ("q1", 2, "Paris", *unsure), ("q2", 1, "Nile", *unsure)]
 
 
 def test_the_state_of_failed_calls(toy, tmp_path):

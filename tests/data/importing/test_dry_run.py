@@ -38,6 +38,13 @@ def rows(snapshot, dataset="toy"):
     }
 
 
+def write_many_versions(store, run):
+    """Import a run, and write more versions than are retained."""
+    bundles.put(store, run, dataset="toy", model="other")
+    for _ in range(4):
+        store.write(lambda connection: None)
+
+
 def files(folder):
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(folder).rglob("*"))}
 
@@ -63,59 +70,53 @@ def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, peo
     assert tried.report == report
 
 
-def test_a_run_that_is_already_stored_is_shown_once(store, tmp_path, run):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
-    bundles.put(store, run, dataset="toy", model="new")
-    with open_dry_run(store, [run], OPTIONS) as tried:
+def test_a_run_that_is_already_stored_is_shown_once(toy, run):
+    bundles.put(toy, run, dataset="toy", model="new")
+    with open_dry_run(toy, [run], OPTIONS) as tried:
         assert tried.stored == frozenset(tried.report.runs) and len(tried.stored) == 1
-        assert rows(tried.snapshot) == rows(store.snapshot())
+        assert rows(tried.snapshot) == rows(toy.snapshot())
 
 
 def test_a_dry_run_keeps_its_version_while_others_write(store, tmp_path, run):
     bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="old")
     with open_dry_run(store, [run], OPTIONS) as tried:
         seen = rows(tried.snapshot)
-        for name in "abcde":  # more versions than are retained
-            bundles.put(store, run, dataset="toy", model=name)
+        write_many_versions(store, run)
         assert rows(tried.snapshot) == seen
 
 
-def test_a_dry_run_starts_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_a_dry_run_starts_again_when_its_version_is_gone(toy, run, monkeypatch):
     staging, tries = ingest.open_staging, []
 
     def overtaken(store, largest, hidden):
         tries.append(store.version())
         if len(tries) == 1:
-            for name in "abcde":
-                bundles.put(store, run, dataset="toy", model=name)
+            write_many_versions(store, run)
             raise OSError("the version is gone")
         return staging(store, largest, hidden)
 
     monkeypatch.setattr(ingest, "open_staging", overtaken)
-    with open_dry_run(store, [run], OPTIONS) as tried:
-        assert tried.snapshot.version == store.version() != tries[0]
-        assert len(rows(tried.snapshot)["runs"]) == 6
+    with open_dry_run(toy, [run], OPTIONS) as tried:
+        assert tried.snapshot.version == toy.version() != tries[0]
+        assert len(rows(tried.snapshot)["runs"]) == 2
 
 
-def test_nothing_is_left_behind(store, tmp_path, run, monkeypatch):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_nothing_is_left_behind(toy, tmp_path, run, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    with open_dry_run(store, [run], OPTIONS):
+    with open_dry_run(toy, [run], OPTIONS):
         assert list(scratch.iterdir())
     assert not list(scratch.iterdir())
     run.write_text("question_id,clue,confidence\nq9,0,7\n")
-    with pytest.raises(Refused), open_dry_run(store, [run], OPTIONS):
+    with pytest.raises(Refused), open_dry_run(toy, [run], OPTIONS):
         pass
     assert not list(scratch.iterdir())
 
 
-def test_a_disk_that_cannot_be_written_raises_an_error(store, tmp_path, run, monkeypatch):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_a_disk_that_cannot_be_written_raises_an_error(toy, tmp_path, run, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(StoreError, match="cannot work with its files"), open_dry_run(store, [run], OPTIONS):
+    with pytest.raises(StoreError, match="cannot work with its files"), open_dry_run(toy, [run], OPTIONS):
         pass
 
 
@@ -125,12 +126,11 @@ def refusal(store, paths, options=OPTIONS):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_a_dry_run_refuses_in_the_words_of_an_import(store, tmp_path, run):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_a_dry_run_refuses_in_the_words_of_an_import(toy, run):
     run.write_text("question_id,clue,confidence\nq1,0,0.5\nq9,0,0.5\nq2,7,x\n")
     with pytest.raises(Refused) as refused:
-        bundles.put(store, run, dataset="toy", model="new")
-    assert refusal(store, [run]) == [str(problem) for problem in refused.value.problems]
+        bundles.put(toy, run, dataset="toy", model="new")
+    assert refusal(toy, [run]) == [str(problem) for problem in refused.value.problems]
     assert len(refused.value.problems) == 3
 
 

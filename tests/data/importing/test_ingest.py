@@ -47,19 +47,18 @@ def _import_run(folder, run, model, ready):
     ingest.import_paths(store, [run], ImportOptions(dataset="toy", model=model))
 
 
-def test_concurrent_imports_of_two_processes_are_both_stored(store, tmp_path):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_concurrent_imports_of_two_processes_are_both_stored(toy, tmp_path):
     run = tmp_path / "run.csv"
     run.write_text(bundles.RESPONSES)
     ready = NEW_PROCESS.Barrier(2)
-    processes = [NEW_PROCESS.Process(target=_import_run, args=(store.files.root, run, name, ready)) for name in "ab"]
+    processes = [NEW_PROCESS.Process(target=_import_run, args=(toy.files.root, run, name, ready)) for name in "ab"]
     for process in processes:
         process.start()
     for process in processes:
         process.join(300)
         assert process.exitcode == 0
-    assert sorted(models(store)) == ["a", "b"]
-    positions = store.snapshot().rows("select count(distinct position), count(distinct run) from runs")
+    assert sorted(models(toy)) == ["a", "b"]
+    positions = toy.snapshot().rows("select count(distinct position), count(distinct run) from runs")
     assert positions == [(2, 2)]
 
 
@@ -131,12 +130,11 @@ def test_names_with_invisible_characters_are_refused(toy, tmp_path):
             bundles.put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.5\n", **{where: name})
 
 
-def test_names_in_any_script_are_accepted(store, tmp_path):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
+def test_names_in_any_script_are_accepted(toy, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
     names = ["模型 🦉", "نموذج", "a\u200db", "Ä/b:c@d"]  # with the joiner that emoji and some scripts need
-    assert all(bundles.put(store, path, dataset="toy", model=name).runs for name in names)
+    assert all(bundles.put(toy, path, dataset="toy", model=name).runs for name in names)
 
 
 def test_rows_are_the_same_converted_once_or_in_each_query(store, folder, tmp_path, monkeypatch):

@@ -31,44 +31,42 @@ def test_rows_in_another_order_are_the_same(store, folder):
     assert (store.version(), [(run,) for run in report.runs]) == (version, first)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"questions": bundles.QUESTIONS.replace("Nile", "Niger")},
-        {"questions": bundles.QUESTIONS + "q3,Rome,Places\n"},
-        {"questions": bundles.QUESTIONS.replace("q2,Nile,Places", "q2,Nile,Rivers")},
-        {"clues": bundles.CLUES.replace("of iron", "of steel")},
-        {"clues": bundles.CLUES.replace(",10\n", ",9\n")},
-        {"facts": bundles.FACTS | {"kind": "single"}},
-        {"facts": bundles.FACTS | {"classes": ["a", "b"]}},
-    ],
-)
-def test_other_questions_are_refused(store, folder, change):
-    bundles.put(store, bundles.write(folder))
-    version, stored = store.version(), bundles.content(store)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, bundles.write(folder, **change))
-    problem = refused.value.problems[0]
-    assert problem.file == "toy/dataset.json"
-    assert problem.reason == ("dataset 'toy' is stored with different questions, and runs may depend on them")
-    assert (store.version(), bundles.content(store)) == (version, stored)
-    bundles.put(store, folder, dataset="another")
-    assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
+CHANGES = [
+    {"questions": bundles.QUESTIONS.replace("Nile", "Niger")},
+    {"questions": bundles.QUESTIONS + "q3,Rome,Places\n"},
+    {"questions": bundles.QUESTIONS.replace("q2,Nile,Places", "q2,Nile,Rivers")},
+    {"clues": bundles.CLUES.replace("of iron", "of steel")},
+    {"clues": bundles.CLUES.replace(",10\n", ",9\n")},
+    {"facts": bundles.FACTS | {"kind": "single"}},
+    {"facts": bundles.FACTS | {"classes": ["a", "b"]}},
+]
 
 
-def test_other_facts_are_kept_unless_replaced(store, folder):
-    bundles.put(store, bundles.write(folder))
-    version = store.version()
+def test_other_questions_are_refused(toy, folder):
+    version, stored = toy.version(), bundles.content(toy)
+    for change in CHANGES:
+        with pytest.raises(Refused) as refused:
+            bundles.put(toy, bundles.write(folder, **change))
+        problem = refused.value.problems[0]
+        assert problem.file == "toy/dataset.json"
+        assert problem.reason == ("dataset 'toy' is stored with different questions, and runs may depend on them")
+    assert (toy.version(), bundles.content(toy)) == (version, stored)
+    bundles.put(toy, folder, dataset="another")
+    assert rows(toy, "select dataset from datasets order by position") == [("toy",), ("another",)]
+
+
+def test_other_facts_are_kept_unless_replaced(toy, folder):
+    version = toy.version()
     renamed = bundles.write(folder, bundles.FACTS | {"title": "Renamed", "licence": "CC0"})
-    report = bundles.put(store, renamed)
+    report = bundles.put(toy, renamed)
     assert report.warnings == [
         "dataset toy keeps its stored title, licence, although the file says otherwise; "
         "replacing the dataset would use what the file says"
     ]
-    assert store.version() == version
-    bundles.put(store, renamed, replace=True)
-    assert rows(store, "select title, licence, position from datasets") == [("Renamed", "CC0", 0)]
-    assert len(rows(store, "from questions")) == 2
+    assert toy.version() == version
+    bundles.put(toy, renamed, replace=True)
+    assert rows(toy, "select title, licence, position from datasets") == [("Renamed", "CC0", 0)]
+    assert len(rows(toy, "from questions")) == 2
 
 
 def test_replaced_questions_keep_the_runs_that_fit(store, folder):

@@ -88,14 +88,11 @@ def test_each_kind_of_confidence_is_a_run(store, tmp_path):
     assert [row[0] for row in rows(store, ANSWERS)] == ["token", "verbalized"]
 
 
-@pytest.mark.parametrize(
-    ("value", "correct"),
-    [("C", 1.0), ("I", 0.0), ("P", 0.5), (True, 1.0), (0, 0.0), (0.25, 0.25), ("1", 1.0), ("no", 0.0),
-     ({"correctness": "C", "confidence": 0.5}, 1.0)],
-)  # fmt: skip
-def test_values_of_scores(store, tmp_path, value, correct):
-    put(store, tmp_path, [sample("x", {"judge": score(value, confidence=0.5)})])
-    assert [row[3:] for row in rows(store, ANSWERS)] == [(0.5, correct)]
+def test_values_of_scores(store, tmp_path):
+    letters, others = {"C": 1.0, "I": 0.0, "P": 0.5, "1": 1.0, "no": 0.0}, [(True, 1.0), (0, 0.0), (0.25, 0.25)]
+    values = [*letters.items(), *others, ({"correctness": "C", "confidence": 0.5}, 1.0)]
+    put(store, tmp_path, [sample(n, {"judge": score(value, confidence=0.5)}) for n, (value, _) in enumerate(values)])
+    assert [row[3:] for row in rows(store, ANSWERS)] == [(0.5, correct) for _, correct in values]
 
 
 def test_declined_and_stopped_answers_are_abstentions(store, tmp_path):

@@ -76,6 +76,9 @@ def root():
         folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
         patch.setattr(tempfile, "tempdir", str(folder))
         (folder / "in").mkdir()
+        questions = "question_id,text,answer\nq1,Which?,this\nq2,Who?,Ann\n"
+        bundle = bundles.write(folder / "in" / "toy", {"dataset": "toy", "kind": "single"}, questions=questions, clues=None)
+        bundles.put(open_store(folder / "with questions", threads=1), bundle)
         yield folder
         shutil.rmtree(folder)
 
@@ -126,10 +129,7 @@ def test_changed_documents(root, key, data):
     lines = document if key == "lm-eval" else [document]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if key == "uqlm":
-        questions = "question_id,text,answer\nq1,Which?,this\nq2,Who?,Ann\n"
-        facts = {"dataset": "toy", "kind": "single"}
-        bundle = bundles.write(root / "in" / "toy", facts, questions=questions, clues=None)
-        bundles.put(open_store(root / "store", threads=1), bundle)
+        shutil.copytree(root / "with questions", root / "store")
     read_or_refused(root, key, path)
 
 

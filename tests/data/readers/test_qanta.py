@@ -23,23 +23,20 @@ def write(tmp_path):
     return lambda **parts: write_challenge(tmp_path / "challenge", **parts)
 
 
-def test_clues_end_where_the_runs_were_asked(store, write):
-    bundles.put(store, write())
+def put_challenge(store, folder):
+    bundles.put(store, write_challenge(folder / "challenge"))
+
+
+def test_packets_plays_and_runs_are_read(store, write):
+    """Clues end where the runs were asked, files of one name are one run, and plays are matches of one team."""
+    report = bundles.put(store, write())
+    assert report.formats == ["qanta"]
     assert rows(store, CLUES) == CUT
     assert rows(store, "select dataset, question_id, answer, category from questions order by position") == [
         ("qanta", "AbC", "<b>_Rome_</b>", None), ("qanta", "XyZ", "<b>Bob</b>", "History"),
     ]  # fmt: skip
-
-
-def test_files_of_one_name_are_one_run(store, write):
-    report = bundles.put(store, write())
     assert rows(store, "select model, elicitation, items, questions from runs") == [("ann/big-model", "system", 5, 2)]
     assert rows(store, RESPONSES)[:2] == [("AbC", 0, "Rome", 0.3, 1.0), ("AbC", 1, "Rome", 0.6, 1.0)]
-    assert report.formats == ["qanta"]
-
-
-def test_plays_are_matches_of_one_team(store, write):
-    report = bundles.put(store, write())
     assert rows(store, "select question_id, team, word, clue, correct from buzzes order by all") == [
         ("AbC", "Play AbC-1", 4, 1, True), ("AbC", "Play AbC-2", 6, 2, False), ("XyZ", "Play XyZ-2", 0, 0, True),
     ]  # fmt: skip
@@ -67,9 +64,8 @@ def test_sentences_are_clues_until_a_run_has_come(store, write):
     assert len(rows(store, RESPONSES)) == 5
 
 
-def test_the_same_again_changes_nothing_and_more_runs_fit(store, write, tmp_path):
-    folder = write()
-    bundles.put(store, folder)
+def test_the_same_again_changes_nothing_and_more_runs_fit(prefilled, tmp_path):
+    store, folder = prefilled(put_challenge), tmp_path / "challenge"
     before = bundles.content(store)
     bundles.put(store, folder)
     bundles.put(store, folder / "packet1_final/tossup.json", folder / "packet2_final/tossup/data.json")
@@ -78,18 +74,14 @@ def test_the_same_again_changes_nothing_and_more_runs_fit(store, write, tmp_path
     assert rows(store, "select model, questions from runs order by 1") == [("ann/big-model", 2), ("bob/small", 1)]
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        ("tossup__20260101_120000__ann__m", "ann/m"), ("tossup__20260101__120000__ann__m-1.5_b", "ann/m-1.5_b"),
-        ("tossup__hf__20260101_120000__ann__m", "ann/m"),
-        ("tossup__frontier__20260811_q4_cpu__pool__Lag-S-2.1", "pool/Lag-S-2.1"),
-        ("tossup__docker__2026__ann_b__m_n", "ann_b/m_n"),
-    ],
-)  # fmt: skip
-def test_the_file_name_gives_owner_and_system(store, write, name, model):
-    bundles.put(store, write(runs={f"{name}.jsonl": run_lines(1)}))
-    assert rows(store, "select model from runs") == [(model,)]
+def test_the_file_name_gives_owner_and_system(store, write):
+    models = {
+        "tossup__20260101_120000__ann__m": "ann/m", "tossup__20260101__120000__ann__m-1.5_b": "ann/m-1.5_b",
+        "tossup__hf__20260101_120000__ben__m": "ben/m", "tossup__docker__2026__ann_b__m_n": "ann_b/m_n",
+        "tossup__frontier__20260811_q4_cpu__pool__Lag-S-2.1": "pool/Lag-S-2.1",
+    }  # fmt: skip
+    bundles.put(store, write(runs={f"{name}.jsonl": run_lines(1, guess=name) for name in models}))
+    assert dict(rows(store, "select distinct guess, model from responses join runs using (run)")) == models
 
 
 def test_a_run_with_another_name_needs_its_model(store, write):
@@ -157,8 +149,8 @@ def test_some_gradings_of_an_import_can_be_stored_already(store, write, tmp_path
     assert (grades(store, run), grades(store, run, "tossup")) == ([0.0] * 5, [1.0] * 5)
 
 
-def test_a_file_without_a_folder_is_another_grading(store, write, tmp_path):
-    bundles.put(store, write())
+def test_a_file_without_a_folder_is_another_grading(prefilled, tmp_path):
+    store = prefilled(put_challenge)
     (tmp_path / NAME).write_text(run_lines(1, correct=0) + run_lines(2, correct=0))
     assert [name for _, name in bundles.put(store, tmp_path / NAME).gradings] == ["other"]
 
@@ -169,8 +161,8 @@ def test_outputs_that_differ_are_no_second_grading(store, write):
         bundles.put(store, write(runs=runs))
 
 
-def test_runs_asked_at_other_positions_are_refused(store, write, tmp_path):
-    bundles.put(store, write())
+def test_runs_asked_at_other_positions_are_refused(prefilled, tmp_path):
+    store = prefilled(put_challenge)
     with pytest.raises(Refused) as refused:
         bundles.put_file(store, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(1, {"AbC": (3, 7, 10)}))
     assert "asked after 7 tokens, where no clue of the question ends" in str(refused.value)
@@ -200,8 +192,7 @@ def test_packets_of_later_rounds_are_added(store, tmp_path):
     )
     assert rows(store, "select question_id, count(*) from exposures group by 1 order by 1") == [("AbC", 2), ("XyZ", 2)]
     before = bundles.content(store)
-    for folder in (first, second):
-        bundles.put(store, folder)
+    bundles.put(store, first)  # which lacks the second packet
     assert bundles.content(store) == before
 
 

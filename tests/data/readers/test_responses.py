@@ -24,8 +24,7 @@ def test_values_are_stored_unchanged(store, folder):
     )  # fmt: skip
     path = folder.parent / "run.parquet"
     frame.write_parquet(path)
-    bundles.put(store, bundles.write(folder))
-    bundles.put(store, path, dataset="toy", model="m")
+    bundles.put(store, bundles.write(folder), path, dataset="toy", model="m")
     assert rows(
         store,
         """select question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names from responses
@@ -99,14 +98,13 @@ def test_confidences_in_percent(store, folder):
     ]
 
 
-def test_files_of_several_runs_of_a_stored_dataset(store, folder, tmp_path):
-    bundles.put(store, bundles.write(folder))
+def test_files_of_several_runs_of_a_stored_dataset(toy, tmp_path):
     paths = []
     for model in ("b", "a"):
         paths.append(tmp_path / f"{model}.csv")
         paths[-1].write_text(bundles.table([row | {"model": model} for row in bundles.records(bundles.RESPONSES)]))
-    bundles.put(store, *paths, dataset="toy")
-    assert rows(store, "select model, file_name from runs order by position") == [("b", "b.csv"), ("a", "a.csv")]
+    bundles.put(toy, *paths, dataset="toy")
+    assert rows(toy, "select model, file_name from runs order by position") == [("b", "b.csv"), ("a", "a.csv")]
 
 
 def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_path):
@@ -116,28 +114,19 @@ def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_pa
     assert rows(store, "select model, questions from runs") == [("m", 2)]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "run[1].csv",
-        "run*.csv",
-        "run?.csv",
-        "run {a,b} 'q' \"d\" %20.csv",
-        "$path.csv",
-        "run.csv.gz",
+def test_file_names_with_special_characters(toy, tmp_path):
+    names = (
+        "run[1].csv", "run*.csv", "run?.csv", "run {a,b} 'q' \"d\" %20.csv", "$path.csv", "run.csv.gz",
         "confidence=0/run[1].parquet",
-    ],
-)
-def test_file_names_with_special_characters(store, folder, tmp_path, name):
-    bundles.put(store, bundles.write(folder))
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    text = "question_id,clue,confidence,guess\nq1,0,0.25,right\n"
-    path.write_bytes(bundles.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
-    for other in (tmp_path / "run1.csv", path.parent / "run1.parquet"):
-        other.write_bytes(bundles.in_format(text.replace("right", "wrong"), other.suffix[1:]))
-    bundles.put(store, path, dataset="toy", model="m")
-    assert rows(store, "select guess, confidence from responses") == [("right", 0.25)]
+    )  # fmt: skip
+    for n, name in enumerate((*names, "run1.csv", "confidence=0/run1.parquet")):  # the last two are what a pattern would match
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        text = f"question_id,clue,confidence,guess,model\nq1,0,0.25,answer {n},{n}\n"
+        path.write_bytes(bundles.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
+    bundles.put(toy, *(tmp_path / name for name in names), dataset="toy")
+    stored = rows(toy, "select model, guess, confidence from responses join runs using (run) order by 1")
+    assert stored == [(str(n), f"answer {n}", 0.25) for n in range(len(names))]
 
 
 # -- confidence and correctness from elsewhere -----------------------------------------------------------------------
@@ -146,18 +135,18 @@ SINGLE = {"dataset": "single", "kind": "single"}
 ONE = "question_id,answer\ns1,yes\n"
 
 
-def answered(store, folder, text, facts=SINGLE, **options):
-    """Import a response to the one question. Return its columns and the warnings of the report."""
-    report = bundles.put(
-        store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | options
-    )
+def answered(store, folder, answers, facts=SINGLE):
+    """Import an answer to each of as many questions. Return the columns of each and the warnings of the report."""
+    questions = bundles.table([{"question_id": f"s{n}", "answer": "yes"} for n in range(len(answers))])
+    text = bundles.table([{"question_id": f"s{n}"} | answer for n, answer in enumerate(answers)])
+    report = bundles.put(store, bundles.write(folder, facts, questions=questions, clues=None, responses=text), model="m")
     columns = ("guess", "confidence", "correct", "graded", "options", "option_names", "elicitation")
-    stored = rows(store, f"select {', '.join(columns)} from responses join runs using (run)")
-    return dict(zip(columns, stored[0], strict=True)), report.warnings
+    stored = rows(store, f"select {', '.join(columns)} from responses join runs using (run) order by question_id")
+    return [dict(zip(columns, row, strict=True)) for row in stored], report.warnings
 
 
 def test_token_logprobs_give_the_mean_probability(store, folder):
-    stored, _ = answered(store, folder, 'question_id,guess,token_logprobs\ns1,yes,"[-0.5, -1, 0]"\n')
+    ((stored,), _) = answered(store, folder, [{"guess": "yes", "token_logprobs": "[-0.5, -1, 0]"}])
     assert stored["confidence"] == pytest.approx((0.6065306597126334 + 0.36787944117144233 + 1) / 3, abs=1e-15)
     assert stored["elicitation"] == "token"
 
@@ -166,26 +155,35 @@ CLASSES = SINGLE | {"classes": ["no", "yes", "maybe"]}
 
 
 @pytest.mark.parametrize(
-    ("facts", "guess", "options", "shares", "names", "confidence", "warned"),
+    ("facts", "normalised", "cases"),
     [
-        (SINGLE, "yes", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.25, False),
-        (SINGLE, "", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.75, False),
-        (SINGLE, "", '{"yes": 2, "no": 6}', [0.25, 0.75], ["yes", "no"], 0.75, True),
-        (SINGLE, "yes", '{"yes": 0.25, "no": 0.7509}', [0.25, 0.7509], ["yes", "no"], 0.25, False),
-        (SINGLE, "yes", '{"yes": 0.25, "no": 0.7512}', [0.25 / 1.0012, 0.7512 / 1.0012], ["yes", "no"], 0.25 / 1.0012, True),
-        (SINGLE, "yes", '{"yes": 1.0005}', [1.0], ["yes"], 1.0, True),
-        (SINGLE, "yes", '{"yes": 0.25, "no": 0.75, "else": null}', [0.25, 0.75], ["yes", "no"], 0.25, False),
-        (CLASSES, "yes", '{"yes": 0.25, "no": 0.75}', [0.75, 0.25, 0.0], None, 0.25, False),
-        (CLASSES, "", "[0.25, 0.5, 0.25]", [0.25, 0.5, 0.25], None, 0.5, False),
-        (CLASSES, "no", "[1, 2, 1]", [0.25, 0.5, 0.25], None, 0.25, True),
+        (SINGLE, 3, [
+            ("yes", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.25),
+            ("", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.75),
+            ("", '{"yes": 2, "no": 6}', [0.25, 0.75], ["yes", "no"], 0.75),
+            ("yes", '{"yes": 0.25, "no": 0.7509}', [0.25, 0.7509], ["yes", "no"], 0.25),
+            ("yes", '{"yes": 0.25, "no": 0.7512}', [0.25 / 1.0012, 0.7512 / 1.0012], ["yes", "no"], 0.25 / 1.0012),
+            ("yes", '{"yes": 1.0005}', [1.0], ["yes"], 1.0),
+            ("yes", '{"yes": 0.25, "no": 0.75, "else": null}', [0.25, 0.75], ["yes", "no"], 0.25),
+        ]),
+        (CLASSES, 1, [
+            ("yes", '{"yes": 0.25, "no": 0.75}', [0.75, 0.25, 0.0], None, 0.25),
+            ("", "[0.25, 0.5, 0.25]", [0.25, 0.5, 0.25], None, 0.5),
+            ("no", "[1, 2, 1]", [0.25, 0.5, 0.25], None, 0.25),
+        ]),
+        (CLASSES, 0, [("yes", "[0.25, 0.5, 0.25]", [0.25, 0.5, 0.25], None, 0.5)]),
     ],
+    ids=["own options", "classes", "nothing to normalise"],
 )  # fmt: skip
-def test_options(store, folder, facts, guess, options, shares, names, confidence, warned):
-    stored, warnings = answered(store, folder, bundles.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
-    assert (stored["options"], stored["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
-    assert stored["option_names"] == names
-    assert stored["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
-    assert warnings == (["distributions in `options` that did not sum to 1 and were normalised: 1"] if warned else [])
+def test_options(store, folder, facts, normalised, cases):
+    answers = [{"guess": guess, "options": options} for guess, options, *_ in cases]
+    stored, warnings = answered(store, folder, answers, facts)
+    for row, (guess, _, shares, names, confidence) in zip(stored, cases, strict=True):
+        assert (row["options"], row["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
+        assert row["option_names"] == names
+        assert row["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
+    warning = f"distributions in `options` that did not sum to 1 and were normalised: {normalised}"
+    assert warnings == ([warning] if normalised else [])
 
 
 def test_options_as_lists_and_structs_of_parquet(store, folder):
@@ -202,17 +200,15 @@ def test_options_as_lists_and_structs_of_parquet(store, folder):
 
 
 def test_a_stated_confidence_takes_precedence_over_options(store, folder):
-    text = bundles.table(
-        [{"question_id": "s1", "guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}]
-    )
-    stored, _ = answered(store, folder, text)
+    answer = {"guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}
+    ((stored,), _) = answered(store, folder, [answer])
     assert (stored["guess"], stored["confidence"], stored["elicitation"]) == ("perhaps", 0.125, "verbalized")
 
 
-@pytest.mark.parametrize(("stated", "correct"), [("TRUE", 1.0), ("no", 0.0), ("0.5", 0.5), ("1", 1.0)])
-def test_stated_correctness(store, folder, stated, correct):
-    stored, _ = answered(store, folder, f"question_id,guess,confidence,correct\ns1,whatever,0.5,{stated}\n")
-    assert (stored["correct"], stored["graded"]) == (correct, "file")
+def test_stated_correctness(store, folder):
+    stated = {"TRUE": 1.0, "no": 0.0, "0.5": 0.5, "1": 1.0}
+    stored, _ = answered(store, folder, [{"guess": "whatever", "confidence": 0.5, "correct": text} for text in stated])
+    assert [(row["correct"], row["graded"]) for row in stored] == [(correct, "file") for correct in stated.values()]
 
 
 def test_stated_correctness_of_some_rows_only(store, folder):
@@ -221,26 +217,24 @@ def test_stated_correctness_of_some_rows_only(store, folder):
     assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]
 
 
-def test_samples_graded_here_are_stored_one_after_the_other(store, folder, tmp_path):
-    bundles.put(store, bundles.write(folder))
+def test_samples_graded_here_are_stored_one_after_the_other(toy, tmp_path):
     lines = [f"q1,{clue},{sample},Paris,0.{clue}{n}" for n, sample in enumerate("abcdefgh", start=1) for clue in range(3)]
     runs = []
-    for number in range(4):
+    for number in range(2):
         path = tmp_path / f"{number}.csv"
         random.Random(number).shuffle(lines)
         path.write_text("\n".join(["question_id,clue,sample,guess,confidence", *lines]))
-        runs += bundles.put(store, path, dataset="toy", model="m").runs
+        runs += bundles.put(toy, path, dataset="toy", model="m").runs
     assert len(set(runs)) == 1
     in_order = [(sample, clue) for sample in "abcdefgh" for clue in range(3)]
-    assert rows(store, "select sample, clue from responses") == in_order
+    assert rows(toy, "select sample, clue from responses") == in_order
 
 
-def test_further_columns_are_kept_as_attributes(store, folder, tmp_path):
-    bundles.put(store, bundles.write(folder))
+def test_further_columns_are_kept_as_attributes(toy, tmp_path):
     text = "question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n"
-    report = bundles.put_file(store, tmp_path / "run.csv", text, dataset="toy", model="alpha")
+    report = bundles.put_file(toy, tmp_path / "run.csv", text, dataset="toy", model="alpha")
     assert "run.csv: kept as attributes of responses: latency" in report.lines
-    assert rows(store, "select attributes from responses") == [({"latency": "12"},)]
+    assert rows(toy, "select attributes from responses") == [({"latency": "12"},)]
 
 
 @pytest.mark.parametrize(
@@ -251,10 +245,9 @@ def test_further_columns_are_kept_as_attributes(store, folder, tmp_path):
         ("x,prompt,x", "column 'x': this column is in the header twice", {"prompt"}),
     ],
 )
-def test_columns_that_cannot_be_attributes_are_left_out(store, folder, tmp_path, header, warning, kept):
-    bundles.put(store, bundles.write(folder))
+def test_columns_that_cannot_be_attributes_are_left_out(toy, tmp_path, header, warning, kept):
     values = ",".join("x" * len(header.split(",")))
     text = f"question_id,clue,guess,confidence,{header}\nq1,0,Rome,0.5,{values}\n"
-    report = bundles.put_file(store, tmp_path / "run.csv", text, dataset="toy", model="m")
+    report = bundles.put_file(toy, tmp_path / "run.csv", text, dataset="toy", model="m")
     assert any(warning in text and text.endswith("left out") for text in report.warnings), report.warnings
-    assert {name for (name,) in rows(store, "select attribute from response_attributes")} == kept
+    assert {name for (name,) in rows(toy, "select attribute from response_attributes")} == kept

@@ -11,15 +11,14 @@ from data.store.audit import Audit
 from data.store.migrations import m0015_models
 from data.store.models import BadModel, describe, merge, names_of, rename, split
 from queries.models import models
-from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
 NAMES = ("opus-5", "lab/opus-5", "mockllm/Opus-5-20251101", "sonnet")
 
 
 def fill(store, folder):
-    put(store, write(folder / "toy"))
-    for name in NAMES:
-        put(store, write(folder / "answers", responses=RESPONSES), model=name, dataset="toy")
+    answers = table([row | {"model": name} for name in NAMES for row in records(RESPONSES)])
+    put(store, write(folder / "toy", responses=answers))
 
 
 @pytest.fixture

@@ -494,7 +494,7 @@ def test_best_thresholds_are_those_of_the_explorer(bundled, scale):
         Rules(scale=scale), Rules(scale=scale, curve="dataset"), Rules(scale=scale, threshold=0.5),
         Rules(scale=scale, thresholds=((first, 0.3), (second, 0.6))),
     ):  # fmt: skip
-        for selection in (Selection("pyramid"), Selection("pyramid", category=("Arts",)), Selection("lifeeval")):
+        for selection in (Selection("pyramid", category=("Arts",)), Selection("lifeeval")):
             explorer = buzzing.threshold_explorer(bundled, selection, rules)
             expected = {
                 run.run: run.outcome.threshold

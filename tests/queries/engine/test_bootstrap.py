@@ -335,10 +335,7 @@ def test_rank_intervals_and_letters_of_simulated_runs():
     assert [cell.may_be_best for cell in cells] == [True, True, False]
 
 
-# -- coverage ----------------------------------------------------------------------------------------------------------
-
-
-# -- every question twice ----------------------------------------------------------------------------------------------
+# -- many items -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", [key for key, metric in CATALOGUE.items() if metric.pairs])

@@ -20,9 +20,15 @@ from queries.slices import slices
 from tests.helpers.bundle_factory import FACTS, table, write
 from tests.helpers.run_tables import with_runs
 
-METRICS = [CATALOGUE[key] for key in ("accuracy", "brier", "hmr", "ece", "grace_mce", "auroc")]
+METRICS = [CATALOGUE[key] for key in ("accuracy", "brier", "ece", "auroc")]
 QUESTIONS, CATEGORIES = 40, ("Arts", "History", "Science")
 RUNS = 5
+
+
+def imported(folder, name, **tables):
+    store = open_store(folder / "store")
+    import_paths(store, [write(folder / name, FACTS | {"dataset": name}, **tables)], ImportOptions(elicitation="logit"))
+    return store.snapshot()
 
 
 @pytest.fixture(scope="module")
@@ -38,23 +44,17 @@ def gaps(tmp_path_factory):
             for clue in (0, 1)
         ]
     )
-    store = open_store(folder / "store")
-    store.write(lambda connection: None)  # without the bundled datasets
-    import_paths(store, [write(folder / "gaps", FACTS | {"dataset": "gaps"}, questions=questions, clues=clues)], ImportOptions())
+    rows = []
     for run in range(RUNS + 1):
         miss = 0.7 if run == RUNS else 0.02
-        answered = [name for name in names if random.random() > miss]
-        rows = []
-        for name in answered:
+        for name in [name for name in names if random.random() > miss]:
             for clue in (0, 1) if random.random() > 0.04 else (0,):
                 right = random.random() < 0.35 + 0.1 * run
                 rows.append({
                     "question_id": name, "clue": clue, "guess": "yes" if right else "no", "confidence": round(random.random(), 2),
+                    "model": f"m{run}",
                 })  # fmt: skip
-        path = folder / f"run{run}.csv"
-        path.write_text(table(rows))
-        import_paths(store, [path], ImportOptions(dataset="gaps", model=f"m{run}", elicitation="logit"))
-    return store.snapshot()
+    return imported(folder, "gaps", questions=questions, clues=clues, responses=table(rows))
 
 
 def runs_of(snapshot):
@@ -64,7 +64,7 @@ def runs_of(snapshot):
 def selections(snapshot):
     """Yield random selections: runs, categories, revealed fractions, and whether only common questions count."""
     random, runs = np.random.default_rng(8), runs_of(snapshot)
-    for index in range(12):
+    for index in range(8):
         count = random.integers(2, len(runs) + 1)
         chosen = tuple(runs[place] for place in sorted(random.choice(len(runs), count, replace=False)))
         categories = tuple(name for name in CATEGORIES if random.random() < 0.7)
@@ -147,26 +147,18 @@ def test_the_restricted_selection_has_the_common_clues(gaps):
 
 def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):
     """A run that answers only late clues, or whose other calls fail, has the metrics of a complete run on those clues."""
-    store = open_store(tmp_path / "store")
-    store.write(lambda connection: None)
-    facts = FACTS | {"dataset": "late"}
     names = [f"q{index}" for index in range(20)]
     questions = table([{"question_id": name, "answer": "yes"} for name in names])
     places = [(name, clue) for name in names for clue in range(4)]
     clues = table([{"question_id": name, "clue": clue, "text": "some words", "word_end": 2 * clue + 2} for name, clue in places])
-    import_paths(store, [write(tmp_path / "late", facts, questions=questions, clues=clues)], ImportOptions())
     answers = [
         {"question_id": name, "clue": clue, "guess": "yes" if clue > 1 else "no", "confidence": 0.4 + 0.1 * clue}
         for name, clue in places
     ]
     kept = {"whole": lambda clue: True, "late": lambda clue: clue > 0, "last": lambda clue: clue == 3}
-    for model, keeps in kept.items():
-        path = tmp_path / f"{model}.csv"
-        path.write_text(table([row for row in answers if keeps(row["clue"])]))
-        import_paths(store, [path], ImportOptions(dataset="late", model=model, elicitation="logit"))
-    path.write_text(table([row if row["clue"] > 0 else row | {"guess": "ERROR", "confidence": 0} for row in answers]))
-    import_paths(store, [path], ImportOptions(dataset="late", model="crashing", elicitation="logit"))
-    snapshot = store.snapshot()
+    stated = [row | {"model": model} for model, keeps in kept.items() for row in answers if keeps(row["clue"])]
+    stated += [row | {"model": "crashing"} | ({"guess": "ERROR", "confidence": 0} if row["clue"] == 0 else {}) for row in answers]
+    snapshot = imported(tmp_path, "late", questions=questions, clues=clues, responses=table(stated))
 
     board = leaderboard(snapshot, Selection("late"), METRICS, intervals=True)
     assert (board.questions, board.clues, board.common, board.common_clues) == (20, 80, 20, 60)
@@ -233,7 +225,7 @@ def test_all_views_agree_on_the_same_two_runs(gaps):
                     assert bool(set(cells[0].letters) & set(cells[1].letters)) == (difference.p_holm >= SIGNIFICANCE)
                 elif selection.common:
                     assert CATALOGUE[key].direction == "none" or difference.p_holm is None
-    assert pairs_seen > 300 and letters_seen > 100
+    assert pairs_seen > 100 and letters_seen > 50
 
 
 def test_a_slice_is_the_comparison_in_that_part(gaps):

@@ -9,7 +9,7 @@ from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
 from queries.engine.run_columns import bin_columns, dense, sum_by_place
 from queries.metrics.counted_answers import BUZZED
-from tests.helpers.bundle_factory import put, put_file, table, write
+from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.run_tables import with_runs
 
 
@@ -72,15 +72,13 @@ def test_rows_are_in_the_order_of_questions(snapshot):
             assert column.tolist() == [value for (value,) in stored.rows(sql, {"run": run})]
 
 
-@pytest.mark.parametrize("failed", [False, True], ids=["counted", "with failed calls"])
-def test_items_are_in_the_order_of_questions(failed, tmp_path):
+def test_items_are_in_the_order_of_questions(tmp_path):
     """Some runs have failed calls, others do not. The ids of the questions sort in another order than the questions."""
     store = open_store(tmp_path / "store", threads=1)
     ids = ["q3", "q10", "q1", "é", "Q2"]
     questions = table([{"question_id": name, "answer": "Nile"} for name in ids])
     clues = [{"question_id": name, "clue": clue, "text": "a river", "word_end": 2 * clue + 2} for name in ids for clue in (0, 1)]
-    put(store, write(tmp_path / "toy", questions=questions, clues=table(clues)))
-    generator = np.random.default_rng(3)
+    generator, rows = np.random.default_rng(3), []
     for model, answered, broken in (("all", ids, 0), ("some", ids[1:4], 0), ("failing", ids, 3)):
         answers = [
             {"question_id": name, "clue": clue, "guess": "Nile", "confidence": round(generator.random(), 3), "failed": 0}
@@ -89,12 +87,13 @@ def test_items_are_in_the_order_of_questions(failed, tmp_path):
         ]
         for answer in answers[:broken]:
             answer |= {"guess": "", "confidence": "", "failed": 1}
-        put_file(store, tmp_path / "run.csv", table(answers), dataset="toy", model=model)
+        rows += [answer | {"model": model} for answer in answers]
+    put(store, write(tmp_path / "toy", questions=questions, clues=table(clues), responses=table(rows)))
     snapshot = store.snapshot()
     runs = [run for (run,) in snapshot.rows("select run from runs order by position")]
-    counted = BUZZED.including_failed() if failed else BUZZED
-    for run, items in zip(runs, run_columns.run_items(snapshot, "toy", runs, counted), strict=True):
-        sql = f"""select q.position, p.clue, coalesce(p.confidence, 0) from {snapshot.responses([run])} p
-            join questions q using (dataset, question_id) where not p.failed or {failed} order by q.position, p.clue"""
-        positions = np.repeat(items.positions, np.diff(items.first)).tolist()
-        assert list(zip(positions, items.clue.tolist(), items.confidence.tolist(), strict=True)) == snapshot.rows(sql)
+    for failed, counted in ((False, BUZZED), (True, BUZZED.including_failed())):
+        for run, items in zip(runs, run_columns.run_items(snapshot, "toy", runs, counted), strict=True):
+            sql = f"""select q.position, p.clue, coalesce(p.confidence, 0) from {snapshot.responses([run])} p
+                join questions q using (dataset, question_id) where not p.failed or {failed} order by q.position, p.clue"""
+            positions = np.repeat(items.positions, np.diff(items.first)).tolist()
+            assert list(zip(positions, items.clue.tolist(), items.confidence.tolist(), strict=True)) == snapshot.rows(sql)

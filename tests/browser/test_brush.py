@@ -1,7 +1,5 @@
 """A range of confidence is dragged on a reliability diagram: address, shade and list of items follow, and a click clears it."""
 
-import pytest
-
 from tests.helpers.page_actions import api, eventually, pairs
 from tests.helpers.page_rest import let_scripts_run
 
@@ -18,18 +16,6 @@ DOT = """() => {
 }"""
 SHADES = """() => document.querySelector(".figure-reliability .js-plotly-plot").layout.shapes
     .map((shape) => [shape.visible, shape.x0, shape.x1])"""
-
-
-@pytest.fixture
-def diagrams(page):
-    page.goto(ADDRESS)
-    drawn(page)
-    return page
-
-
-def drawn(page):
-    page.locator(".figure-reliability .js-plotly-plot .nsewdrag").first.wait_for()
-    page.locator(".items tbody tr").first.wait_for()
 
 
 def at(page, panel, x):
@@ -73,22 +59,19 @@ def cleared(page):
     eventually(page, check)
 
 
-def test_a_drag_chooses_a_range_and_a_click_clears_it(diagrams):
-    page = diagrams
+def test_a_range_is_dragged_cleared_and_set_by_its_control(page):
+    page.goto(f"{ADDRESS}&confidence=0.7..0.95")
+    page.locator(".figure-reliability .js-plotly-plot .nsewdrag").first.wait_for()
+    page.locator(".items tbody tr").first.wait_for()
+    chosen(page, 0.7, 0.95)
+    page.mouse.click(*at(page, "xy", 0.03))  # above every bin, away from the curve
+    cleared(page)
     drag(page, "xy", 0.3, 0.6)
     chosen(page, 0.3, 0.6)
     drag(page, "x5y5", 0.95, 0.7)  # leftwards, on another diagram
     chosen(page, 0.7, 0.95)
-    page.reload()
-    drawn(page)
-    chosen(page, 0.7, 0.95)
-    page.mouse.click(*at(page, "xy", 0.03))  # above every bin, away from the curve
-    cleared(page)
 
-
-def test_a_drag_ends_at_the_edge_of_the_scale(diagrams):
-    page = diagrams
-    drag(page, "xy", 0.8, 1.3)
+    drag(page, "xy", 0.8, 1.3)  # it ends at the edge of the scale
     chosen(page, 0.8, 1.0)
     x, y = page.evaluate(DOT)
     page.mouse.move(x, y)
@@ -99,9 +82,6 @@ def test_a_drag_ends_at_the_edge_of_the_scale(diagrams):
     page.mouse.dblclick(x, y)
     cleared(page)
 
-
-def test_the_range_control_shades_diagrams_and_keeps_focus(diagrams):
-    page = diagrams
     handle = page.locator(".items [role=slider]").first
     handle.focus()
     for _ in range(3):

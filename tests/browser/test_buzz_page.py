@@ -1,12 +1,11 @@
 """The page Buzz in a browser: sliders that write the address, and everything that follows them."""
 
-import json
-
 import pytest
 
 from tests.helpers.browser_bundles import RUNS, write_crowd, write_tokens
 from tests.helpers.page_actions import NoServer, api, chip, choose, eventually, heading, listed, pairs, written
-from tests.helpers.page_rest import let_scripts_run
+from tests.helpers.page_rest import let_scripts_run, wait_for_rest
+from tests.helpers.page_walk import follow
 
 PYRAMID = ("dataset", "pyramid")
 ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({
@@ -84,6 +83,10 @@ def handle(page, index):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def slider(page, index):
+    return page.locator(".threshold [role=slider]").nth(index)
+
+
 def test_a_slider_asks_the_server_on_release_only(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
@@ -109,9 +112,23 @@ def test_a_slider_asks_the_server_on_release_only(page):
         eventually(page, follows)
         assert pairs(page) == [PYRAMID]
     page.mouse.up()
-    after = view_is(page, [PYRAMID, ("threshold", f"{run}:{at}")])
+    own = ("threshold", f"{run}:{at}")
+    after = view_is(page, [PYRAMID, own])
     eventually(page, lambda: _kept(page, f"Reset to {written(before[0]['at'])}"))
     assert [row["at"] for row in after[1:]] == [row["at"] for row in before[1:]]
+
+    other = before[2]["run"]  # the arrow keys move another slider, which keeps the focus
+    slider(page, 2).focus()
+    page.keyboard.press("End")
+    view_is(page, [PYRAMID, own, ("threshold", f"{other}:1")])
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    view_is(page, [PYRAMID, own, ("threshold", f"{other}:0.996")])
+    page.keyboard.press("ArrowLeft")
+    view_is(page, [PYRAMID, own, ("threshold", f"{other}:0.995")])
+    page.get_by_role("button", name="Reset to").first.click()
+    after = view_is(page, [PYRAMID, ("threshold", f"{other}:0.995")])
+    assert after[0] == before[0]
 
 
 def _kept(page, text):
@@ -129,16 +146,17 @@ def _number(text):
 
 
 def test_the_address_is_the_view(page, visit):
-    page.goto("/buzz?dataset=pyramid&category=History")
-    first, second, *_ = (row["run"] for row in view_is(page, [PYRAMID, ("category", "History")]))
+    """A threshold of all runs stays if some get their own, and those of hidden runs outlast filters."""
+    query = [PYRAMID, ("category", "History"), ("threshold", "0.4")]
+    page.goto("/buzz?dataset=pyramid&category=History&threshold=0.4")
+    shown = view_is(page, query)
+    assert {row["at"] for row in shown} == {0.4} and {row["kept"] for row in shown} == {"at the threshold for all runs"}
     for index in (0, 1):
-        page.locator(".threshold [role=slider]").nth(index).focus()
+        slider(page, index).focus()
         page.keyboard.press("Home")
         page.keyboard.press("PageUp")
-    query = [PYRAMID, ("category", "History"), ("threshold", f"{first}:0.01"), ("threshold", f"{second}:0.01")]
+        query.append(("threshold", f"{shown[index]['run']}:0.01"))
     shown = view_is(page, query)
-    page.reload()
-    assert view_is(page, query) == shown
     other = visit()
     other.goto(page.url)
     assert view_is(other, query) == shown
@@ -147,24 +165,19 @@ def test_the_address_is_the_view(page, visit):
     assert pairs(page) == [("category", "History"), PYRAMID]
     page.go_back()
     assert view_is(page, query) == shown
-
-
-def test_the_arrow_keys_move_a_slider_and_it_keeps_the_focus(page):
-    page.goto("/buzz?dataset=pyramid")
-    run = view_is(page, [PYRAMID])[2]["run"]
-    page.locator(".threshold [role=slider]").nth(2).focus()
-    page.keyboard.press("End")
-    view_is(page, [PYRAMID, ("threshold", f"{run}:1")])
-    for _ in range(4):
-        page.keyboard.press("ArrowLeft")
-    view_is(page, [PYRAMID, ("threshold", f"{run}:0.996")])
-    page.keyboard.press("ArrowLeft")
-    view_is(page, [PYRAMID, ("threshold", f"{run}:0.995")])
+    page.get_by_role("button", name="Reset to 0.400").nth(1).click()
+    query.pop()
+    view_is(page, query)
+    chip(page, "elicitation", "margin").click()
+    assert shown[0]["run"] not in [row["run"] for row in view_is(page, [*query, ("elicitation", "margin")])]
+    chip(page, "elicitation", "margin").click()
+    assert view_is(page, query)[0]["at"] == 0.01
 
 
 def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
     page.goto("/buzz?dataset=pyramid")
-    best = view_is(page, [PYRAMID])[1]
+    before = view_is(page, [PYRAMID])
+    best = before[1]
     box = page.locator(".threshold input").nth(1)
     box.fill("0.12345")
     chosen = [PYRAMID, ("threshold", f"{best['run']}:0.12345")]
@@ -173,7 +186,7 @@ def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
         box.fill(bad)
         let_scripts_run(page, 900)
         assert pairs(page) == sorted(chosen) and not box.evaluate("box => box.validity.valid")
-    page.locator(".threshold [role=slider]").nth(1).focus()
+    slider(page, 1).focus()
     page.keyboard.press("End")
     view_is(page, [PYRAMID, ("threshold", f"{best['run']}:1")])
     box.fill(".5")
@@ -181,31 +194,22 @@ def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
     box.fill("")
     assert view_is(page, [PYRAMID])[1] == best
 
+    choose(page, "curve", "Published curve")  # which has other best thresholds
+    query = [PYRAMID, ("curve", "polynomial")]
+    assert view_is(page, query) != before
+    runs = api(page, "buzz", query)["explorer"]["runs"]
 
-def test_reset_goes_back_to_the_best_threshold_of_one_run(page):
-    page.goto("/buzz?dataset=pyramid")
-    before = view_is(page, [PYRAMID])
-    own = [("threshold", f"{row['run']}:0.5") for row in before[:2]]
-    page.goto("/buzz?dataset=pyramid&" + "&".join(f"{key}={value}" for key, value in own))
-    view_is(page, [PYRAMID, *own])
-    page.get_by_role("button", name="Reset to").first.click()
-    after = view_is(page, [PYRAMID, own[1]])
-    assert after[0] == before[0] and after[1]["at"] == 0.5
+    def drawn():
+        traces = page.evaluate(FIGURE, "wins")
+        best = {trace["meta"]: (trace["x"], trace["y"]) for trace in traces if trace["name"].startswith("best of")}
+        wanted = {run["run"]: ([run["optimum"]["threshold"]], [run["optimum"]["expected_wins"]]) for run in runs}
+        assert best == wanted
 
-
-def test_a_common_threshold_stays_if_one_run_gets_its_own(page):
-    page.goto("/buzz?dataset=pyramid&threshold=0.4")
-    common = [PYRAMID, ("threshold", "0.4")]
-    shown = view_is(page, common)
-    assert {row["at"] for row in shown} == {0.4} and {row["kept"] for row in shown} == {"at the threshold for all runs"}
-    page.locator(".threshold [role=slider]").nth(3).focus()
-    page.keyboard.press("End")
-    view_is(page, [*common, ("threshold", f"{shown[3]['run']}:1")])
-    page.get_by_role("button", name="Reset to 0.400").click()
-    view_is(page, common)
+    eventually(page, drawn)
+    assert page.locator(".filter-scale").count() == 0 and page.locator(".filter-curve").count() == 1  # no log-probabilities
 
 
-def test_a_late_answer_does_not_move_a_slider_in_use(page):
+def test_late_answers_move_no_slider_and_lose_no_key(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
     waiting = []
@@ -216,7 +220,7 @@ def test_a_late_answer_does_not_move_a_slider_in_use(page):
         waiting.append(route)
 
     page.route("**/_dash-update-component*", hold)
-    page.locator(".threshold [role=slider]").nth(0).focus()
+    slider(page, 0).focus()
     page.keyboard.press("End")
     eventually(page, lambda: _is_waiting(waiting))
     x, y = handle(page, 1)
@@ -230,18 +234,15 @@ def test_a_late_answer_does_not_move_a_slider_in_use(page):
     moved = rows(page)[1]["at"]
     assert moved > before[1]["at"]
     page.mouse.up()
-    view_is(page, [PYRAMID, ("threshold", f"{before[0]['run']}:1"), ("threshold", f"{before[1]['run']}:{moved}")])
+    query = [PYRAMID, ("threshold", f"{before[0]['run']}:1"), ("threshold", f"{before[1]['run']}:{moved}")]
+    view_is(page, query)
 
-
-def test_keys_pressed_while_answers_come_are_all_counted(page):
-    page.goto("/buzz?dataset=pyramid")
-    run = view_is(page, [PYRAMID])[5]["run"]
-    page.locator(".threshold [role=slider]").nth(5).focus()
+    slider(page, 5).focus()
     page.keyboard.press("Home")
     for pause in (0, 30, 60, 90, 120, 150, 200, 250, 300, 400):
         page.wait_for_timeout(pause)
         page.keyboard.press("PageUp")
-    view_is(page, [PYRAMID, ("threshold", f"{run}:0.1")])
+    view_is(page, [*query, ("threshold", f"{before[5]['run']}:0.1")])
 
 
 def _is_waiting(routes):
@@ -252,45 +253,12 @@ def _table_at(page, run, text):
     assert page.evaluate(TABLE)[run]["threshold"] == text
 
 
-def test_thresholds_of_hidden_runs_outlast_filters(page):
-    page.goto("/buzz?dataset=pyramid")
-    run = view_is(page, [PYRAMID])[0]["run"]
-    page.locator(".threshold [role=slider]").nth(0).focus()
-    page.keyboard.press("End")
-    own = ("threshold", f"{run}:1")
-    view_is(page, [PYRAMID, own])
-    chip(page, "category", "Arts").click()
-    view_is(page, [PYRAMID, own, ("category", "Arts")])
-    chip(page, "elicitation", "margin").click()
-    assert run not in [row["run"] for row in view_is(page, [PYRAMID, own, ("category", "Arts"), ("elicitation", "margin")])]
-    chip(page, "elicitation", "margin").click()
-    assert view_is(page, [PYRAMID, own, ("category", "Arts")])[0]["at"] == 1
-
-
-def test_the_other_curve_moves_the_best_thresholds(page):
-    page.goto("/buzz?dataset=pyramid")
-    before = view_is(page, [PYRAMID])
-    choose(page, "curve", "Published curve")
-    query = [PYRAMID, ("curve", "polynomial")]
-    assert view_is(page, query) != before
-    runs = api(page, "buzz", query)["explorer"]["runs"]
-
-    def drawn():
-        traces = page.evaluate(FIGURE, "wins")
-        best = {trace["meta"]: (trace["x"], trace["y"]) for trace in traces if trace["name"].startswith("best of")}
-        wanted = {run["run"]: ([run["optimum"]["threshold"]], [run["optimum"]["expected_wins"]]) for run in runs}
-        assert best == wanted
-
-    eventually(page, drawn)
-
-
 def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
     tokens = ("dataset", "tokens")
-    page.goto("/buzz?dataset=tokens")
-    shown = view_is(page, [tokens])
-    assert len(shown) == 3
-    page.goto(f"/buzz?dataset=tokens&threshold=0.3&threshold={shown[1]['run']}:0.5")
-    view_is(page, [tokens, ("threshold", "0.3"), ("threshold", f"{shown[1]['run']}:0.5")])
+    runs = api(page, "buzz", [tokens])["explorer"]["runs"]
+    assert len(runs) == 3
+    page.goto(f"/buzz?dataset=tokens&threshold=0.3&threshold={runs[1]['run']}:0.5")
+    view_is(page, [tokens, ("threshold", "0.3"), ("threshold", f"{runs[1]['run']}:0.5")])
     choose(page, "scale", "Token log-probability")
     query = [tokens, ("scale", "logprob")]
     shown = view_is(page, query)
@@ -299,12 +267,6 @@ def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
     view_is(page, [*query, ("threshold", f"{shown[0]['run']}:-0.5")])
     choose(page, "scale", "Confidence")
     view_is(page, [tokens])
-
-
-def test_without_log_probabilities_there_is_no_choice_of_scale(page):
-    page.goto("/buzz?dataset=pyramid")
-    view_is(page, [PYRAMID])
-    assert page.locator(".filter-scale").count() == 0 and page.locator(".filter-curve").count() == 1
 
 
 def test_many_runs_have_sliders_once_they_are_chosen(page, more):
@@ -335,34 +297,25 @@ def _rows_of(page, count):
     return shown
 
 
-def test_a_dataset_without_clues_offers_others(page):
-    page.goto("/buzz?dataset=lifeeval")
+def test_figures_have_text_and_fit_a_telephone(visit, more):
+    """A dataset without clues has no figures, and offers others."""
+    page = visit(width=390, height=844, theme="dark")
+    page.goto("/metrics")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    for dataset, figures in (("pyramid", 4), ("tokens", 4), ("throng", 3), ("lifeeval", 0)):
+        follow(page, f"/buzz?dataset={dataset}")
+        wait_for_rest(page)
+        assert pairs(page) == [("dataset", dataset)]
+        eventually(page, lambda figures=figures: _drawn(page, figures))
+        for summary in page.locator(".text-equivalent summary").all():
+            summary.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, dataset
     panel = page.locator("#content .panel")
-    eventually(page, lambda: _offers(panel))
+    assert "read clue by clue" in panel.inner_text()
     panel.get_by_role("link", name="Pyramid").click()
     view_is(page, [PYRAMID])
 
 
-def _offers(panel):
-    assert "read clue by clue" in panel.inner_text() and panel.get_by_role("link", name="Pyramid").count() == 1
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figures_have_text_and_fit_a_telephone(visit, more, theme):
-    page = visit(width=390, height=844, theme=theme)
-    for dataset in ("pyramid", "tokens", "throng", "lifeeval"):
-        page.goto(f"/buzz?dataset={dataset}")
-        page.wait_for_selector("#content > *")
-        page.wait_for_load_state("networkidle")
-        names = page.evaluate("[...document.querySelectorAll('figure')].map((figure) => figure.className)")
-        expected = {"pyramid": 4, "tokens": 4, "throng": 3, "lifeeval": 0}[dataset]
-        assert len(names) == expected
-        eventually(page, lambda expected=expected: _drawn(page, expected))
-        for summary in page.locator(".text-equivalent summary").all():
-            summary.click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, dataset
-    assert json.loads(page.evaluate("JSON.stringify(document.documentElement.dataset.theme)")) == theme
-
-
 def _drawn(page, figures):
+    assert page.locator("figure").count() == figures
     assert page.locator("figure .js-plotly-plot .main-svg:first-child").count() == figures

@@ -1,22 +1,40 @@
-"""Withdrawing and restoring on the page of runs, with a token that is asked for and never appears in an address."""
+"""Pages while runs change: one is withdrawn and restored, new data is offered, runs get release dates."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
+from data.store import open_store
 from data.store.register import FolderRegister
+from data.store.run_tags import change_tags
+from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import Tokens
-from tests.helpers.page_actions import eventually, fetched
+from tests.helpers.page_actions import api, board, eventually, fetched, traces
 from tests.helpers.page_visits import Visit
+from tests.helpers.serving import start_server
+
+DATES = ("2024-05-13", "2025-01-20", "2025-06-01")
+TONE = [("dataset", "tone")]
+
+
+@pytest.fixture(scope="module")
+def changing(seeded, tmp_path_factory):
+    """A server whose runs the tests change."""
+    folder = tmp_path_factory.mktemp("changing")
+    server = start_server(Path(shutil.copytree(seeded, folder / "store")), folder / "log", workers=1)
+    yield server
+    server.stop()
 
 
 @pytest.fixture
-def runs_page(browser, served):
-    """A page on a separate server. A refusal by the API is not a complaint."""
-    visit = Visit(browser, served)
-    yield visit.page, served
-    refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
+def page(browser, changing):
+    """A refusal by the API is not a complaint."""
+    visit = Visit(browser, changing)
+    yield visit.page
     visit.close()
+    refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
     assert not refused, refused
 
 
@@ -34,9 +52,8 @@ def confirm(page, button, reason):
     page.locator("dialog.change").get_by_role("button", name="Withdraw").click()
 
 
-def test_a_run_is_withdrawn_and_restored(runs_page):
-    page, served = runs_page
-    token = Tokens(FolderRegister(served.store)).create("ann")
+def test_a_run_is_withdrawn_and_restored(changing, page):
+    token = Tokens(FolderRegister(changing.store)).create("ann")
     page.goto("/runs?dataset=pyramid")
     button = page.locator("button[data-change=withdraw]").first
     button.wait_for()
@@ -57,3 +74,64 @@ def test_a_run_is_withdrawn_and_restored(runs_page):
     page.get_by_role("button", name="Undo").click()
     message_is(page, "Undone.")
     assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None
+
+
+def test_new_data_is_offered_and_never_forced(changing, page):
+    page.clock.install()
+    page.goto("/?dataset=pyramid")
+    page.locator("table.board").wait_for()
+    before = board(page)
+    look = """() => document.dispatchEvent(new Event("visibilitychange"))"""
+    page.evaluate(look)
+    page.wait_for_timeout(500)
+    assert not page.locator(".new-data").count()  # nothing is new
+    withdraw(open_store(changing.store), before[0]["run"], None)
+    page.clock.fast_forward("00:21")
+    page.locator(".new-data").wait_for()  # without a user's action, once its interval is over
+    assert board(page) == before
+    page.get_by_role("button", name="Not now").click()
+    page.evaluate(look)
+    page.wait_for_timeout(500)
+    assert not page.locator(".new-data").count() and board(page) == before
+    withdraw(open_store(changing.store), before[1]["run"], None)
+    page.evaluate(look)
+    page.get_by_role("button", name="Refresh").click()
+    eventually(page, lambda: _same({row["run"] for row in board(page)}, {row["run"] for row in before[2:]}))
+    assert not page.locator(".new-data").count()
+    withdraw(open_store(changing.store), before[2]["run"], None)
+    page.evaluate(look)
+    page.locator(".new-data").wait_for()
+    page.get_by_role("link", name="Data", exact=True).click()
+    page.locator(".new-data").wait_for(state="detached")  # a page that is redrawn withdraws the offer
+
+
+def _same(value, other):
+    assert value == other
+
+
+def dots_are(page, metric):
+    """Wait until the dots of the figure are the runs with dates, at their values of a metric."""
+    answer = api(page, "release-dates", TONE, metric=metric)["runs"]
+
+    def check():
+        dots = {trace["meta"]: (trace["x"], trace["y"]) for trace in traces(page, "release-dates") if trace["meta"]}
+        assert dots.keys() == {run["run"] for run in answer}
+        for run in answer:
+            days, values = dots[run["run"]]
+            assert [day[:10] for day in days] == [run["day"]] and abs(values[0] - run["value"]) < 1e-4
+
+    assert [run["day"] for run in answer] == list(DATES)
+    eventually(page, check)
+
+
+def test_release_dates_follow_the_metric(changing, page):
+    store = open_store(changing.store)
+    runs = [run for (run,) in store.snapshot().rows("select run from runs where dataset = 'tone' order by position")]
+    for run, date in zip(runs, DATES, strict=False):
+        change_tags(store, run, {"released": date}, None)
+    store.close()
+    page.goto("/?dataset=tone&sort=ece")
+    page.get_by_role("heading", name="By release date").wait_for()
+    dots_are(page, "ece")
+    page.locator("thead button", has_text="Accuracy").click()
+    dots_are(page, "accuracy")

@@ -8,14 +8,19 @@ import pytest
 
 from dashboard.ui.text import percent, short
 from tests.helpers.page_actions import eventually
+from tests.helpers.page_visits import Visit
 from tests.helpers.page_walk import shown
 
 
-@pytest.fixture
-def board(page):
-    page.goto("/?dataset=pyramid")
-    shown(page)
-    return page
+@pytest.fixture(scope="module")
+def board(browser, server, tabs):
+    """One page for all tests: those that replace a part of it come last."""
+    visit = Visit(browser, server, tabs=tabs)
+    visit.page.goto("/?dataset=pyramid")
+    shown(visit.page)
+    yield visit.page
+    visit.close()
+    assert not visit.complaints
 
 
 def holds(page, script, expected):
@@ -28,24 +33,6 @@ def holds(page, script, expected):
 def test_the_element_of_a_component_has_its_id_as_json(board):
     ids = board.evaluate("""[...document.querySelectorAll("#content [data-html]")].map((one) => one.id)""")
     assert ids and all(json.dumps(json.loads(name), sort_keys=True, separators=(",", ":")) == name for name in ids)
-
-
-def test_properties_set_reach_the_attributes_of_an_element(board):
-    name = board.evaluate("""document.querySelector('#content [data-html]').id""")
-    board.evaluate("(id) => dash_clientside.set_props(JSON.parse(id), { 'data-html': '<b>other</b>' })", name)
-    holds(board, f"document.getElementById({json.dumps(name)}).innerHTML", "<b>other</b>")
-
-
-def test_a_graph_takes_a_figure_by_its_properties(board):
-    layout = {"width": 300, "height": 200, "xaxis": {"range": [0, 3]}}
-    figure = {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 4]}], "layout": layout}
-    give = "(figure) => dash_clientside.set_props({ role: 'figure', figure: 'gap' }, figure)"
-    points = "clueline.plot('gap')._fullData.map((trace) => [...trace.x, ...trace.y])"
-    board.evaluate(give, {"figure": figure, "animate": False})
-    holds(board, points, [[1, 2, 3, 4]])
-    moved = figure | {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 1]}]}
-    board.evaluate(give, {"figure": moved, "animate": True})
-    holds(board, points, [[1, 2, 3, 1]])
 
 
 def test_a_figure_with_an_explicit_size_is_not_redrawn(board):
@@ -80,3 +67,21 @@ def test_server_and_browser_write_numbers_alike(board):
         written = board.evaluate("([values, digits]) => values.map((value) => clueline.short(value, digits))", [values, digits])
         assert written == [short(value, digits) for value in values]
     assert board.evaluate("(values) => values.map(clueline.percent)", values) == [percent(value) for value in values]
+
+
+def test_properties_set_reach_the_attributes_of_an_element(board):
+    name = board.evaluate("""document.querySelector('#content [data-html]').id""")
+    board.evaluate("(id) => dash_clientside.set_props(JSON.parse(id), { 'data-html': '<b>other</b>' })", name)
+    holds(board, f"document.getElementById({json.dumps(name)}).innerHTML", "<b>other</b>")
+
+
+def test_a_graph_takes_a_figure_by_its_properties(board):
+    layout = {"width": 300, "height": 200, "xaxis": {"range": [0, 3]}}
+    figure = {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 4]}], "layout": layout}
+    give = "(figure) => dash_clientside.set_props({ role: 'figure', figure: 'gap' }, figure)"
+    points = "clueline.plot('gap')._fullData.map((trace) => [...trace.x, ...trace.y])"
+    board.evaluate(give, {"figure": figure, "animate": False})
+    holds(board, points, [[1, 2, 3, 4]])
+    moved = figure | {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 1]}]}
+    board.evaluate(give, {"figure": moved, "animate": True})
+    holds(board, points, [[1, 2, 3, 1]])

@@ -4,19 +4,10 @@ import re
 import struct
 from xml.etree import ElementTree
 
-import pytest
-
 from tests.helpers.page_actions import eventually
 from tests.helpers.page_walk import shown
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def reliability(page):
-    page.goto("/reliability?dataset=tone&category=Work")
-    shown(page)
-    return page
 
 
 def download(page, kind):
@@ -35,36 +26,30 @@ def says_what_it_is(text, page):
     assert "Drag sideways" in page.locator(".figure-reliability figcaption").inner_text() and "Drag sideways" not in text
 
 
-def test_an_svg_has_names_titles_and_source(reliability):
-    name, content = download(reliability, "svg")
+def test_a_figure_is_saved_as_svg_png_and_pdf(page, browser):
+    page.goto("/reliability?dataset=tone&category=Work")
+    shown(page)
+    name, content = download(page, "svg")
     assert name == "clueline-reliability-reliability.svg"
     root = ElementTree.fromstring(content)
     assert root.tag == f"{SVG}svg" and not list(root.iter(f"{SVG}image"))
-    says_what_it_is(" ".join(" ".join(element.itertext()) for element in root.iter(f"{SVG}text")), reliability)
+    says_what_it_is(" ".join(" ".join(element.itertext()) for element in root.iter(f"{SVG}text")), page)
     assert "/reliability" in root.find(f"{SVG}desc").text
     width, height = float(root.get("width")), float(root.get("height"))
     for element in root.findall(f"{SVG}text"):  # the title and the source are not cut off
         assert 0 < float(element.get("y")) < height and float(element.get("x")) < width
 
-
-def test_a_png_is_twice_as_large(reliability):
-    _, svg = download(reliability, "svg")
-    name, content = download(reliability, "png")
+    name, content = download(page, "png")
     assert name.endswith(".png") and content.startswith(b"\x89PNG")
-    root = ElementTree.fromstring(svg)
-    assert struct.unpack(">II", content[16:24]) == (2 * int(root.get("width")), 2 * int(root.get("height")))
+    assert struct.unpack(">II", content[16:24]) == (2 * int(width), 2 * int(height))
 
-
-def test_a_print_is_one_page_of_vectors(reliability, browser):
-    reliability.locator(".figure-reliability [data-download=pdf]").click()
-    sheet = eventually(reliability, lambda: _sheet(reliability))
-    says_what_it_is(re.sub(r"<[^>]+>", " ", sheet), reliability)
-    page = browser.new_page()
-    try:
-        page.set_content(sheet)
-        content = page.pdf(prefer_css_page_size=True, print_background=True)
-    finally:
-        page.close()
+    page.locator(".figure-reliability [data-download=pdf]").click()  # a print of one page of vectors
+    sheet = eventually(page, lambda: _sheet(page))
+    says_what_it_is(re.sub(r"<[^>]+>", " ", sheet), page)
+    paper = browser.new_page()
+    paper.set_content(sheet)
+    content = paper.pdf(prefer_css_page_size=True, print_background=True)
+    paper.close()
     assert content.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", content)) == 1
     assert b"/Subtype /Image" not in content and b"/Font" in content

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import FACTS, put, write
 from tests.helpers.page_actions import board, eventually
 from tests.helpers.page_visits import Visit
 from tests.helpers.serving import start_server
@@ -17,20 +17,27 @@ q2,1,the Nile river,0.75,0,1
 """
 
 
-@pytest.fixture
-def review(browser, tmp_path):
-    """The page of gradings on a separate server, and a token."""
-    store = open_store(tmp_path / "store", threads=1)
-    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A server with a dataset for each test, and a token."""
+    folder = tmp_path_factory.mktemp("gradings")
+    store = open_store(folder / "store", threads=1)
+    for name in ("toy", "drawn"):
+        put(store, write(folder / name, FACTS | {"dataset": name}, responses=RESPONSES), model="alpha")
     token = Tokens(store.register).create("ann")
     store.close()
-    server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
+    server = start_server(folder / "store", folder / "log", workers=1)
+    yield server, token
+    server.stop()
+
+
+@pytest.fixture
+def review(browser, graded):
+    server, token = graded
     visit = Visit(browser, server)
     yield visit.page, token
-    complaints = visit.complaints
     visit.close()
-    server.stop()
-    assert not complaints, complaints
+    assert not visit.complaints, visit.complaints
 
 
 def accuracy(page, query=""):
@@ -82,7 +89,7 @@ def _contains(place, text):
 
 def test_answers_are_drawn_and_then_reviewed(review):
     page, token = review
-    page.goto("/gradings?dataset=toy")
+    page.goto("/gradings?dataset=drawn")
     draw = page.get_by_role("button", name="Draw at random for review")
     draw.click()
     message = page.locator("#grades-message")

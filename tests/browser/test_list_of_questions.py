@@ -1,6 +1,7 @@
 """The list of questions as a visitor sorts it, scrolls it and steps through it."""
 
 from tests.helpers.page_actions import api, choose, eventually, fetched, grid, heading, ids, listed, pairs, path
+from tests.helpers.page_rest import wait_for_rest
 
 PYRAMID = ("dataset", "pyramid")
 BOXES = """() => [...document.querySelectorAll(".ag-header-cell")].map((cell) => {
@@ -43,25 +44,25 @@ def test_orders_of_the_menu(page, visit):
     other.goto(page.url)
     assert ids(listed(other, lambda others: len(others) == len(rows))) == ids(rows)
     assert "Confidently wrong" in other.locator(".filter-sort button.menu").inner_text()
-    page.reload()
-    assert ids(listed(page, lambda others: len(others) == len(rows))) == ids(rows)
 
-    page.locator(".ag-row a").nth(1).click()
     order = expected_ids(page, f"-wrong:{run}")
-    for place, key in ((1, "n"), (2, "n"), (3, "p"), (2, None)):
-        eventually(page, lambda place=place: _at(page, order[place]))
-        if key:
-            eventually(page, lambda place=place, key=key: _leads(page, key, order[place + (1 if key == "n" else -1)]))
-            page.keyboard.press(key)
-    page.go_back()
+    page.locator(".ag-row a").first.click()
+    eventually(page, lambda: _at(page, order, 0))
+    page.keyboard.press("p")  # there is nothing before the first
+    for key, place in (("n", 1), ("n", 2), ("p", 1)):
+        wait_for_rest(page)
+        page.keyboard.press(key)
+        eventually(page, lambda place=place: _at(page, order, place))
+    for place in (2, 1):
+        page.go_back()
+        eventually(page, lambda place=place: _at(page, order, place))
+    page.locator(".crumbs a").click()
+    in_order_of(page, f"-wrong:{run}")
 
 
-def _leads(page, key, question):
-    assert f"/{question}?" in page.locator(f'a[title="Key {key}"]').get_attribute("href")
-
-
-def _at(page, question):
-    assert path(page) == f"/questions/pyramid/{question}" and heading(page) != "Questions"
+def _at(page, order, place):
+    assert path(page) == f"/questions/pyramid/{order[place]}" and heading(page) != "Questions"
+    assert f"{place + 1} of {len(order)}" in page.locator(".crumbs").inner_text()
 
 
 def test_the_order_by_a_difference_is_reversed_and_left(page):
@@ -143,32 +144,25 @@ def test_scrolling_brings_the_rest(page):
     eventually(page, at_the_end)
 
 
-def test_rows_have_small_figures_in_the_colours_of_the_theme(page, visit):
-    page.goto("/questions?dataset=pyramid&theme=light")
-    listed(page)
-    sparks = eventually(page, lambda: _sparks(page))
-    assert sparks[0]["lines"] == sparks[0]["dots"] == 8 and sparks[0]["people"] == 1
-    assert sparks[0]["label"].startswith("Confidence over ") and "at the last" in sparks[0]["label"]
-    dark = visit()
-    dark.goto("/questions?dataset=pyramid&theme=dark")
-    listed(dark)
-    assert eventually(dark, lambda: _sparks(dark))[0]["stroke"] != sparks[0]["stroke"]
+def test_rows_have_small_figures_and_columns_fit(visit):
+    wide, narrow = visit(), visit(width=390)
+    wide.goto("/questions?dataset=pyramid&theme=light")
+    narrow.goto("/questions?dataset=pyramid&theme=dark")
+    strokes = set()
+    for page in (wide, narrow):
+        listed(page)
+        spark, *_ = eventually(page, lambda page=page: _sparks(page))
+        assert spark["lines"] == spark["dots"] == 8 and spark["people"] == 1
+        assert spark["label"].startswith("Confidence over ") and "at the last" in spark["label"]
+        strokes.add(spark["stroke"])
+    assert len(strokes) == 2
+    boxes = wide.evaluate(BOXES)
+    assert sum(name.startswith("calscore:") and right <= width + 1 for name, _, right, width in boxes) == 8
+    assert sum(right <= width + 1 for _, _, right, width in narrow.evaluate(BOXES)) >= 3
+    assert narrow.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def _sparks(page):
     sparks = page.evaluate(SPARKS)
     assert sparks
     return sparks
-
-
-def test_columns_that_fit_on_a_screen(visit):
-    wide = visit()
-    wide.goto("/questions?dataset=pyramid")
-    listed(wide)
-    boxes = wide.evaluate(BOXES)
-    assert sum(name.startswith("calscore:") and right <= width + 1 for name, _, right, width in boxes) == 8
-    narrow = visit(width=390)
-    narrow.goto("/questions?dataset=pyramid")
-    listed(narrow)
-    assert sum(right <= width + 1 for _, _, right, width in narrow.evaluate(BOXES)) >= 3
-    assert narrow.evaluate("document.documentElement.scrollWidth") == 390

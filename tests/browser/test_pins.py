@@ -9,7 +9,6 @@ WIDTHS = r"""() => Object.fromEntries((document.querySelector("[data-figure=clue
 
 
 def test_a_run_comes_forward_and_is_pinned(page):
-    page.goto("/questions?dataset=pyramid")
     question = api(page, "questions", dataset="pyramid", limit=1)["questions"][0]["question_id"]
     page.goto(f"/questions/pyramid/{question}")
     shown(page)

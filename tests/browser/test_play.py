@@ -24,21 +24,33 @@ VOTES = "question_id,class,votes\nv1,yes,7\nv1,no,1\n"
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
-@pytest.fixture
-def toy(tmp_path):
-    """A server with a dataset of two questions and a dataset for each other mode, and the link of a session."""
-    store = open_store(tmp_path / "store", threads=1)
-    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
-    put(store, write(tmp_path / "long", FACTS | {"dataset": "long"}, clues=LONG))
-    put(store, write(tmp_path / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
-    put(store, write(tmp_path / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """A server with two datasets of two questions and one for each other mode. Tests that collect have their own dataset."""
+    folder = tmp_path_factory.mktemp("play")
+    store = open_store(folder / "store", threads=1)
+    for name in ("toy", "race"):
+        put(store, write(folder / name, FACTS | {"dataset": name}, responses=RESPONSES), model="alpha")
+    put(store, write(folder / "long", FACTS | {"dataset": "long"}, clues=LONG))
+    put(store, write(folder / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
+    put(store, write(folder / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
     store.close()
-    server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
-    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
-    done = call_cli("invite", "toy", "--until", until, "--base", server.address, store=server.store)
-    assert done.returncode == 0, done.stderr
-    yield server, done.stdout.strip()
+    server = start_server(folder / "store", folder / "log", workers=1)
+    yield server
     server.stop()
+
+
+def invite(server, dataset, mode):
+    """Create a session and return its link."""
+    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    invited = call_cli("invite", dataset, "--mode", mode, "--until", until, "--base", server.address, store=server.store)
+    assert invited.returncode == 0, invited.stderr
+    return invited.stdout.strip()
+
+
+def no_grave_violations(page):
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
 
 
 def wait_for_step(page, question, clue):
@@ -93,7 +105,7 @@ def start_by_keyboard(page):
 
 
 def test_two_players_make_a_run(browser, toy):
-    server, link = toy
+    server, link = toy, invite(toy, "toy", "every-clue")
     visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
     desk, phone = (visit.page for visit in visits)
     for page in (desk, phone):
@@ -110,14 +122,13 @@ def test_two_players_make_a_run(browser, toy):
         sure = sum(confidence for _, confidence in answers.values()) / len(answers)
         own = page.locator("#play-result tr.own").inner_text().split("\t")
         assert own[:3] == ["You", f"{100 * right / len(answers):.0f} %", f"{sure:.0f} %"]
-        violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+        no_grave_violations(page)
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
     done = call_cli("collect", link, store=server.store)
     assert done.returncode == 0, done.stderr
     store = open_store(server.store, threads=1)
     sql = """select question_id, clue, guess, round(100 * confidence), correct from responses
-        join runs using (run) where model = 'People, 2 players' and respondents"""
+        join runs using (run) where model = 'People, 2 players' and runs.dataset = 'toy' and respondents"""
     expected = [
         (name, clue, guess, confidence, float(guess == RIGHT[name]))
         for answers in given
@@ -136,15 +147,6 @@ def test_two_players_make_a_run(browser, toy):
     for visit in visits:
         visit.close()
         assert not visit.complaints
-
-
-def invite(toy, dataset="toy", mode="race"):
-    """Create a session and return its link."""
-    server, _ = toy
-    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
-    invited = call_cli("invite", dataset, "--mode", mode, "--until", until, "--base", server.address, store=server.store)
-    assert invited.returncode == 0, invited.stderr
-    return invited.stdout.strip()
 
 
 def wait_for_words(page, least):
@@ -202,7 +204,11 @@ def race(page, plans, by_keyboard):
             page.locator("#play-pass:visible").wait_for()
             page.keyboard.press("Tab")
             page.keyboard.press("Enter")
-        # Otherwise the player does nothing, and the time for a buzz passes.
+        else:  # the player does nothing, and the time for a buzz passes
+            page.locator("#play-pass:visible").wait_for()  # all words are shown
+            assert page.locator("#play-words").get_attribute("aria-hidden") == "true"
+            spoken = page.locator("#play-spoken p").all_inner_texts()  # a screen reader hears each clue once
+            assert len(spoken) == len(ENDS[name]) and " ".join(spoken) == page.locator("#play-words").inner_text()
         page.locator("#play-last").get_by_text(f"The answer was: {RIGHT[name]}").wait_for()
         page.locator("#play-models summary").wait_for()
     page.get_by_role("heading", name="Done. Thank you!").wait_for()
@@ -210,8 +216,7 @@ def race(page, plans, by_keyboard):
 
 
 def test_two_players_race(browser, toy):
-    server, _ = toy
-    link = invite(toy)
+    server, link = toy, invite(toy, "race", "race")
     visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
     desk, phone = (visit.page for visit in visits)
     for page in (desk, phone):
@@ -230,7 +235,7 @@ def test_two_players_race(browser, toy):
     assert done.returncode == 0, done.stderr
     store = open_store(server.store, threads=1)
     sql = """select question_id, clue, sample, guess, round(100 * confidence), correct, buzz, responses.failed from responses
-        join runs using (run) where model = 'People, 2 players' and elicitation = 'race' and respondents"""
+        join runs using (run) where model = 'People, 2 players' and runs.dataset = 'race' and respondents"""
     expected = [("q2", 1, "P001", None, 0, 0, False, True)]
     for player, (plan, clues) in enumerate(zip(plans, buzzed, strict=True)):
         for name, clue in clues.items():
@@ -241,7 +246,7 @@ def test_two_players_race(browser, toy):
     store.close()
     # By the definition of the share of players who were right by each clue.
     for name, ends in ENDS.items():
-        heard = json.loads(desk.request.get(f"/api/v1/questions/toy/{name}").text())["human"]
+        heard = json.loads(desk.request.get(f"/api/v1/questions/race/{name}").text())["human"]
         right = [row[1] for row in expected if row[0] == name and row[5] == 1]
         assert heard["team_share"] == [sum(clue <= at for clue in right) / 2 for at in range(len(ends))]
         assert heard["teams"] == 2
@@ -262,9 +267,8 @@ def read_in_race(page, link, pace):
 
 def test_a_race_survives_reload_second_tab_and_offline(browser, toy):
     """A reload, a second tab, a connection lost during a buzz: the question goes on, and one buzz counts."""
-    server, _ = toy
-    link = invite(toy, "long")
-    visit = Visit(browser, server)
+    link = invite(toy, "long", "race")
+    visit = Visit(browser, toy)
     page = visit.page
     read_in_race(page, link, 60)
     wait_for_words(page, 2)
@@ -297,44 +301,12 @@ def test_a_race_survives_reload_second_tab_and_offline(browser, toy):
     page.locator("#play-last").wait_for()
     assert page.evaluate(size) == large == "23.8px"
     assert page.get_by_label("Pace").input_value() == "60"
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    no_grave_violations(page)
     visit.close()
 
 
-def test_a_screen_reader_hears_clues_not_words(browser, toy):
-    """The words are hidden from it. The region that it reads gets each clue once, when the clue is complete."""
-    server, _ = toy
-    page = browser.new_context(base_url=server.address).new_page()
-    page.set_default_timeout(PATIENCE)
-    read_in_race(page, invite(toy), 400)
-    page.locator("#play-pass:visible").wait_for()  # all words are shown
-    assert page.locator("#play-words").get_attribute("aria-hidden") == "true"
-    spoken = page.locator("#play-spoken p").all_inner_texts()
-    assert len(spoken) in (2, 3) and " ".join(spoken) == page.locator("#play-words").inner_text()
-    page.context.close()
-
-
-def test_a_new_clue_leaves_those_before_as_they_are(browser, toy):
-    """A screen reader reads what is new in the region of clues, which must be only the new clue."""
-    server, link = toy
-    page = browser.new_context(base_url=server.address).new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(link)
-    page.get_by_role("button", name="I agree").click()
-    wait_for_step(page, 1, 1)
-    first = page.locator("#play-clues span").element_handle()
-    text = first.inner_text()
-    send_by_mouse(page, "Rome", 10)
-    wait_for_step(page, 1, 2)
-    assert page.locator("#play-clues").get_attribute("aria-live") == "polite"
-    assert first.evaluate("span => span.isConnected") and page.locator("#play-clues span").count() == 2
-    assert page.locator("#play-clues").inner_text().startswith(text)
-    page.context.close()
-
-
 def test_an_age_is_estimated_by_keyboard(browser, toy):
-    visit = Visit(browser, toy[0], width=390, height=800)
+    visit = Visit(browser, toy, width=390, height=800)
     page = visit.page
     page.goto(invite(toy, "lives", "estimate"))
     start_by_keyboard(page)
@@ -353,7 +325,7 @@ def test_an_age_is_estimated_by_keyboard(browser, toy):
 
 
 def test_a_class_is_chosen_by_keyboard(browser, toy):
-    visit = Visit(browser, toy[0], width=390, height=800, theme="dark")
+    visit = Visit(browser, toy, width=390, height=800, theme="dark")
     page = visit.page
     page.goto(invite(toy, "voted", "vote"))
     start_by_keyboard(page)
@@ -370,24 +342,29 @@ def test_a_class_is_chosen_by_keyboard(browser, toy):
     ]  # fmt: skip
     page.locator("#play-result .play-diagram").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    no_grave_violations(page)
     visit.close()
     assert not visit.complaints
 
 
-def test_a_player_erases_their_answers(browser, toy):
-    server, link = toy
-    page = browser.new_context(base_url=server.address).new_page()  # a visit would dismiss the dialog
+def test_a_clue_joins_those_before_and_answers_are_erased(browser, toy):
+    """A screen reader reads what is new in the region of clues, which must be only the new clue."""
+    page = browser.new_context(base_url=toy.address).new_page()  # a visit would dismiss the dialog
     page.set_default_timeout(PATIENCE)
     page.on("dialog", lambda dialog: dialog.accept())
+    link = invite(toy, "toy", "every-clue")
     page.goto(link)
     page.get_by_role("button", name="I agree").click()
     wait_for_step(page, 1, 1)
-    send_by_mouse(page, "Paris", 50)
+    first = page.locator("#play-clues span").element_handle()
+    text = first.inner_text()
+    send_by_mouse(page, "Rome", 10)
     wait_for_step(page, 1, 2)
+    assert page.locator("#play-clues").get_attribute("aria-live") == "polite"
+    assert first.evaluate("span => span.isConnected") and page.locator("#play-clues span").count() == 2
+    assert page.locator("#play-clues").inner_text().startswith(text)
     page.get_by_role("button", name="Erase my answers").click()
     page.get_by_role("heading", name="Your answers are erased").wait_for()
-    done = call_cli("collect", link, store=server.store)
+    done = call_cli("collect", link, store=toy.store)
     assert done.returncode == 1 and "nobody has finished a question" in done.stderr
     page.context.close()

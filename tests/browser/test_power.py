@@ -9,7 +9,6 @@ DOT = """() => { const plot = document.querySelector(".figure-power .js-plotly-p
 
 
 def test_the_sentence_about_power_follows_the_metric(page):
-    page.goto("/")
     runs = [row["run"] for row in api(page, "leaderboard", [("dataset", "lifeeval")], metrics="brier")["rows"]]
     page.goto(f"/compare?dataset=lifeeval&a={runs[0]}&b={runs[-1]}")
     page.wait_for_selector(".figure-power .js-plotly-plot")

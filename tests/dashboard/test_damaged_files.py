@@ -111,7 +111,11 @@ def files_in_force(folder, kind):
 
 
 # Notes hold nothing that an answer needs.
-CASES = [(kind, damage) for kind in FILES for damage in DAMAGE if kind != "notes" or damage == "cut"]
+CASES = [
+    *(("pointer", damage) for damage in DAMAGE),
+    *((kind, damage) for kind in ("catalogue", "responses", "statistics") for damage in ("flipped", "cut")),
+    ("notes", "cut"),
+]
 
 
 @pytest.mark.parametrize(("kind", "damage"), CASES)

@@ -2,8 +2,6 @@
 
 import json
 import math
-import urllib.error
-import urllib.request
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.helpers.page_rest import eventually, wait_for_rest
@@ -84,13 +82,9 @@ def traces(page, figure=None):
 
 
 def fetched(page, address):
-    """Return status and JSON of an address, requested on a connection separate from the page's."""
-    parts = urlsplit(page.url)
-    try:
-        with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}{address}", timeout=120) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read()
+    """Return status and body of an address, requested on a connection separate from the page's."""
+    answer = page.request.get(address, timeout=120_000)
+    return answer.status, answer.body()
 
 
 def api(page, address, query=(), **more):

@@ -8,7 +8,7 @@ import json
 from urllib.parse import quote
 
 from tests.helpers.page_actions import api, back_to
-from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run
+from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run, wait_for_rest
 
 NEAR = 2  # pixels that a text of a figure can be away from where it is expected
 # Paths of the navigation. The slowest come first, so that workers that share them end at the same time.
@@ -208,7 +208,8 @@ def _same_labels(seen, expected):
 
 
 def follow(page, address):
-    """Go to an address of this server as a link in the page does."""
+    """Go to an address of this server as a link in the page does, once the page is at rest."""
+    wait_for_rest(page)
     page.evaluate("(address) => window.clueline.open(address)", address)
     let_scripts_run(page, 20)
 

@@ -112,7 +112,7 @@ def read_pages(address, count=10, token=None):
 def check_reader(address, requests, framing, token=None, headers=""):
     """Check that pages are answered beside slow bodies as they are without them."""
     read_pages(address, 2, token)  # now the results are cached
-    idle = read_pages(address, token=token)
+    idle = read_pages(address, 3, token)
     with slow_bodies(address, requests, framing, headers) as waiting:
         beside = read_pages(address, token=token)
         left = waiting()

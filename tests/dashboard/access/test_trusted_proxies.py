@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import urllib.error
 import urllib.request
 
 import pytest
@@ -140,10 +139,9 @@ def test_a_user_header_needs_trusted_proxies():
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no nginx here")
-@pytest.mark.parametrize("trusted", ["127.0.0.1", "10.0.0.0/8"])
-def test_a_real_proxy_names_user_and_address(copied, tmp_path, trusted):
+def test_a_real_proxy_names_user_and_address(copied, tmp_path):
     served = start_server(
-        copied, tmp_path / "log", workers=1, trusted_proxies=trusted, user_header=HEADER, log_format="json", log_level="info"
+        copied, tmp_path / "log", workers=1, trusted_proxies="127.0.0.1", user_header=HEADER, log_format="json", log_level="info"
     )
     proxy = naming_proxy(tmp_path / "nginx", served.address)
     try:
@@ -153,17 +151,11 @@ def test_a_real_proxy_names_user_and_address(copied, tmp_path, trusted):
             "X-Forwarded-For": "1.1.1.1",
         }  # the proxy replaces the user header and extends X-Forwarded-For
         sent = urllib.request.Request(f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
-        try:
-            with urllib.request.urlopen(sent, timeout=120) as answer:
-                status, body = answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            status, body = error.code, json.load(error)
+        with urllib.request.urlopen(sent, timeout=120) as answer:
+            status, body = answer.status, json.load(answer)
     finally:
         proxy.stop()
         served.stop()
-    if trusted == "10.0.0.0/8":
-        assert (status, body["error"]["code"]) == (403, "untrusted_proxy")
-        return
     assert status == 201, body
     ((by,),) = open_store(copied).snapshot().rows("select imported_by from runs where run = ?", [body["runs"][0]["run"]])
     assert by == "ann"

@@ -132,25 +132,20 @@ def test_several_files_are_imported_together_or_not_at_all(cli, copied, response
     assert cli("import", good, "--dataset", "pyramid", store=copied).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda path: None, "missing.csv"),
-        (lambda path: path.write_bytes(b""), "empty"),
-        (lambda path: path.write_text("a,b\n1,2\n"), "not recognised"),
-        (lambda path: path.write_text(f"{HEADER}\nlit-01,0,x,0.5,M,v\n"), "--dataset"),
-        (lambda path: path.write_bytes(HEADER.encode() + b"\nlit-01,0,\xff\xfe,0.5,M,v\n"), "UTF-8"),
-        (lambda path: path.write_bytes(b"\x1f\x8b\x08\x00garbage"), "gzip"),
-        (lambda path: path.write_bytes(b"PK\x03\x04garbage"), "zip"),
-    ],
-)
-def test_an_unreadable_file_is_refused_with_a_reason(cli, copied, tmp_path, make, message):
+def test_an_unreadable_file_is_refused_with_a_reason(cli, copied, tmp_path):
     path = tmp_path / "missing.csv"
-    make(path)
-    done = cli("import", path, store=copied)
-    assert done.returncode == 1
-    assert "missing.csv" in done.stderr and message in done.stderr
-    assert "Traceback" not in done.stderr
+    for content, message in (
+        (None, "missing.csv"), (b"", "empty"), (b"a,b\n1,2\n", "not recognised"),
+        (f"{HEADER}\nlit-01,0,x,0.5,M,v\n".encode(), "--dataset"),
+        (HEADER.encode() + b"\nlit-01,0,\xff\xfe,0.5,M,v\n", "UTF-8"),
+        (b"\x1f\x8b\x08\x00garbage", "gzip"), (b"PK\x03\x04garbage", "zip"),
+    ):  # fmt: skip
+        if content is not None:
+            path.write_bytes(content)
+        done = cli("import", path, store=copied)
+        assert done.returncode == 1
+        assert "missing.csv" in done.stderr and message in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -255,43 +250,22 @@ def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path
     assert "questions.csv, line 2" in done.stderr and "questions.csv, line 3" in done.stderr
 
 
-def test_a_taken_port_is_reported_in_one_line(cli_process, copied):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = cli_process("serve", store=copied, port=port)
-    assert done.returncode == 1
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert f"port {port}" in done.stderr
-    assert "CLUELINE_PORT" in done.stderr
-
-
-def test_the_port_can_be_an_option(cli_process, copied):
-    """The option is checked as the setting is, and it takes precedence."""
+def test_the_port_can_be_an_option(cli, cli_process, copied):
+    """The option is checked as the setting is, and it takes precedence. A taken port is reported in one line."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         done = cli_process("serve", "--port", port, store=copied, port=1)
-    assert done.returncode == 1 and f"port {port}" in done.stderr
-    done = cli_process("serve", "--port", "x", store=copied)
+    (line,) = done.stderr.strip().splitlines()
+    assert done.returncode == 1 and f"port {port}" in line and "CLUELINE_PORT" in line
+    done = cli("serve", "--port", "x", store=copied)
     assert done.returncode == 2
     assert "--port" in done.stderr and "must be a whole number from 1 to 65535, not 'x'" in done.stderr
 
 
-def test_a_server_listens_where_the_options_say(copied, tmp_path):
-    served = start_server(copied, tmp_path / "log", workers=1, as_options=True)
-    try:
-        with urllib.request.urlopen(f"{served.address}/healthz") as answer:
-            assert json.load(answer) == {"status": "ok", "version": VERSION}
-    finally:
-        served.stop()
-
-
-def test_the_version_is_that_of_pyproject(cli_process):
-    done = cli_process("--version")
-    assert (done.returncode, done.stdout) == (0, f"Clueline {VERSION}\n")
+def test_the_version_is_that_of_pyproject(cli, cli_process):
+    assert cli("--version").stdout == f"Clueline {VERSION}\n"
     assert cli_process("--help").stdout.startswith("Usage: python -m dashboard ")
     assert f'\nversion = "{VERSION}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
@@ -302,16 +276,22 @@ def test_a_misspelt_setting_gets_a_warning(cli, copied):
     assert done.stderr == "warning: there is no setting CLUELINE_PROT; did you mean CLUELINE_PORT?\n"
 
 
-@pytest.mark.parametrize("ended_by", ["ctrl-c", "term"])
-def test_a_server_ends_at_once_and_quietly(served, ended_by):
+@pytest.mark.parametrize("as_options", [True, False])
+def test_a_server_ends_at_once_and_quietly(copied, tmp_path, as_options):
     """Ctrl-C reaches the whole process group; a supervisor's SIGTERM reaches only the first process."""
-    for index in range(12):
-        urllib.request.urlopen(f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}").read()
-    if ended_by == "ctrl-c":
-        os.killpg(served.process.pid, signal.SIGINT)
-    else:
-        os.kill(served.process.pid, signal.SIGTERM)
-    served.process.wait(300)  # it would wait half an hour for work that does not end
+    served = start_server(copied, tmp_path / "log", workers=1, as_options=as_options)
+    try:
+        with urllib.request.urlopen(f"{served.address}/healthz") as answer:
+            assert json.load(answer) == {"status": "ok", "version": VERSION}
+        for index in range(12):
+            urllib.request.urlopen(f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}").read()
+        if as_options:
+            os.killpg(served.process.pid, signal.SIGINT)
+        else:
+            os.kill(served.process.pid, signal.SIGTERM)
+        served.process.wait(300)  # it would wait half an hour for work that does not end
+    finally:
+        served.stop()
     log = served.log.read_text()
     assert "SIG" not in log and "terminate called" not in log and "Traceback" not in log, log
 

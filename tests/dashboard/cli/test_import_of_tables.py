@@ -43,15 +43,11 @@ def test_a_mapping_is_kept_and_found(cli, copied, path):
     assert "my-results: my results (single), 5 questions, 1 run" in listed_datasets(cli, copied)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "reason"),
-    [
+def test_wrong_values_of_options(cli, copied, path):
+    for option, value, reason in (
         ("--column", "p_true", "is not ROLE=COLUMN; the roles: question_id"),
         ("--words", "sure", "is not of the form WORD=SHARE"),
-        ("--mapping", "none-such", "there is no mapping or file"),
-        ("--save-mapping", "Our Lab", "a-z, 0-9 and -"),
-    ],
-)
-def test_wrong_values_of_options(cli, copied, path, option, value, reason):
-    refused = cli("import", path, option, value, store=copied)
-    assert refused.returncode == 2 and reason in " ".join(refused.stderr.split())
+        ("--mapping", "none-such", "there is no mapping or file"), ("--save-mapping", "Our Lab", "a-z, 0-9 and -"),
+    ):  # fmt: skip
+        refused = cli("import", path, option, value, store=copied)
+        assert refused.returncode == 2 and reason in " ".join(refused.stderr.split())

@@ -18,36 +18,29 @@ def tagged(cli, copied, tmp_path):
     return lambda *arguments: cli("tag", run, *arguments, store=copied)
 
 
-def test_tags_are_listed_changed_and_removed(tagged):
+def test_tags_are_listed_kept_changed_and_removed(cli, copied, tagged, tmp_path):
+    again = cli("import", tmp_path / "answers.csv", "--dataset", "pyramid", "--tag", "reasoning=no", store=copied)
+    assert again.returncode == 0 and "keeps its tags; not added: reasoning" in again.stdout + again.stderr
     assert tagged().stdout == "date=2026-01\nreasoning=yes\n"
     assert tagged("reasoning=no", "note=a=b", "--remove", "date").stdout == "note=a=b\nreasoning=no\n"
     done = tagged("--remove", "note", "--remove", "reasoning", "--remove", "date")
     assert done.returncode == 0 and done.stdout.endswith("has no tags.\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
+def test_an_invalid_tag_is_refused_and_changes_nothing(tagged):
+    for arguments, status, message in (
         (["reasoning"], 2, "a tag is written NAME=VALUE"), (["=yes"], 2, "the name of a tag is missing"),
         (["a=" + "x" * 501], 2, "more than 500 characters"), (["a=x\x07y"], 2, "non-printing character"),
         ([f"t{number}=x" for number in range(99)], 1, "at most 100 tags"),
-    ],
-)  # fmt: skip
-def test_an_invalid_tag_is_refused_and_changes_nothing(tagged, arguments, status, message):
-    done = tagged(*arguments)
-    assert done.returncode == status and message in done.stderr, done.stderr
+    ):  # fmt: skip
+        done = tagged(*arguments)
+        assert done.returncode == status and message in done.stderr, done.stderr
     assert tagged().stdout == "date=2026-01\nreasoning=yes\n"
 
 
 def test_an_unknown_run_is_named(cli, copied):
     done = cli("tag", "0123", "reasoning=yes", store=copied)
     assert done.returncode == 1 and "there is no run '0123'" in done.stderr
-
-
-def test_an_existing_run_keeps_its_tags(cli, copied, tagged, tmp_path):
-    again = cli("import", tmp_path / "answers.csv", "--dataset", "pyramid", "--tag", "reasoning=no", store=copied)
-    assert again.returncode == 0 and "keeps its tags; not added: reasoning" in again.stdout + again.stderr
-    assert "reasoning=yes" in tagged().stdout
 
 
 def test_a_label_is_a_tag(cli, copied, tmp_path):

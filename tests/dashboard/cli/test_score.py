@@ -52,9 +52,9 @@ def test_scores_equal_those_of_the_later_leaderboard(cli, copied, answers):
     assert again["rows"] == client.get(f"/api/v1/leaderboard?dataset=pyramid&run={run['run']}").json["rows"]
 
 
-def test_a_figure_by_hand(cli, copied, answers):
+def test_a_figure_by_hand(cli, seeded, answers):
     """Wrong at 0.25, right at 0.75 and 1, no answer at 0."""
-    result = scored(cli, copied, answers(*ROWS), *WHERE, "--metrics", "brier,accuracy,mean_confidence,macro_ce")
+    result = scored(cli, seeded, answers(*ROWS), *WHERE, "--metrics", "brier,accuracy,mean_confidence,macro_ce")
     (row,) = result["rows"]
     values = {key: cell["value"] for key, cell in row["metrics"].items()}
     assert list(values) == ["brier", "accuracy", "mean_confidence", "macro_ce"]
@@ -68,18 +68,18 @@ def test_a_figure_by_hand(cli, copied, answers):
     ].to_list() == [0.0, 1.0]
 
 
-def test_several_runs_and_files_are_ranked_together(cli, copied, answers):
+def test_several_runs_and_files_are_ranked_together(cli, seeded, answers):
     header = f"{HEADER},model,elicitation"
     two = answers(*(f"{row},{model},v" for model in "AB" for row in ROWS), header=header, name="two.csv")
     single = answers(*(f"{row.replace('0.75', '0.1')},C,v" for row in ROWS), header=header, name="one.csv")
-    result = scored(cli, copied, two, single, "--dataset", "pyramid", "--metrics", "brier")
+    result = scored(cli, seeded, two, single, "--dataset", "pyramid", "--metrics", "brier")
     assert [row["model"] for row in result["rows"]] == [run["model"] for run in result["runs"]] == ["A", "B", "C"]
     assert [row["metrics"]["brier"]["rank"] for row in result["rows"]] == [1.5, 1.5, 3]
 
 
-def test_skipped_rows_of_another_format_are_counted(cli, copied, answers):
+def test_skipped_rows_of_another_format_are_counted(cli, seeded, answers):
     path = answers("80,0.5,1", "none,0.5,2", "70,2,3", header="Answer,Confidence,Question ID")
-    result = scored(cli, copied, path, "--model", "m")
+    result = scored(cli, seeded, path, "--model", "m")
     (run,) = result["runs"]
     assert run["skipped"] == {"answer is not a number": 1, "confidence outside [0, 1]": 1}
     assert (run["items"], run["no_confidence"], run["unparsed"], run["missing_questions"]) == (1, 1, 1, 805)
@@ -88,20 +88,20 @@ def test_skipped_rows_of_another_format_are_counted(cli, copied, answers):
     assert calscore["value"] is None and "human" in calscore["missing"]
 
 
-def test_percent_and_warnings(cli, copied, answers):
+def test_percent_and_warnings(cli, seeded, answers):
     path = answers('lit-01,0,x,"{""x"": 3, ""y"": 1}",', "lit-01,1,y,,75", header="question_id,clue,guess,options,confidence")
-    result = scored(cli, copied, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
+    result = scored(cli, seeded, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
     assert result["rows"][0]["metrics"]["mean_confidence"]["value"] == 0.75
     assert result["warnings"] == ["distributions in `options` that did not sum to 1 and were normalised: 1"]
 
 
-def test_the_default_output_is_a_readable_table(cli, copied, answers):
-    done = cli("score", answers(*ROWS), *WHERE, "--metrics", "brier,auroc,resolution", store=copied)
+def test_the_default_output_is_a_readable_table(cli, seeded, answers):
+    done = cli("score", answers(*ROWS), *WHERE, "--metrics", "brier,auroc,resolution", store=seeded)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "My model (said): 4 items of 2 questions; 58 questions not answered"
     assert [line.split()[:2] for line in lines[1:]] == [["brier", "0.031250"], ["auroc", "1.000000"], ["resolution", "0.250000"]]
-    alone = cli("score", answers("lit-01,0,Dracula,0.25"), *WHERE, "--metrics", "auroc", store=copied).stdout.splitlines()
+    alone = cli("score", answers("lit-01,0,Dracula,0.25"), *WHERE, "--metrics", "auroc", store=seeded).stdout.splitlines()
     assert alone[1].split()[:2] == ["auroc", "-"] and len(alone[1].split()) > 3
 
 
@@ -123,8 +123,8 @@ def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers
         (["--dataset", "nowhere", "--model", "m"], "there is no dataset 'nowhere'"),
     ],
 )
-def test_missing_options_are_asked_for(cli, copied, answers, arguments, message):
-    done = cli("score", answers(*ROWS), *arguments, "--json", store=copied)
+def test_missing_options_are_asked_for(cli, seeded, answers, arguments, message):
+    done = cli("score", answers(*ROWS), *arguments, "--json", store=seeded)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
 
@@ -142,14 +142,14 @@ def test_missing_options_are_asked_for(cli, copied, answers, arguments, message)
         (["--replace"], "No such option"),
     ],
 )
-def test_usage_errors_exit_2(cli, copied, answers, arguments, message):
-    done = cli("score", answers(*ROWS), *WHERE, *arguments, store=copied)
+def test_usage_errors_exit_2(cli, seeded, answers, arguments, message):
+    done = cli("score", answers(*ROWS), *WHERE, *arguments, store=seeded)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr and "Usage:" in done.stderr
 
 
-def test_no_files_is_a_usage_error(cli, copied):
-    assert cli("score", "--dataset", "pyramid", store=copied).returncode == 2
+def test_no_files_is_a_usage_error(cli, seeded):
+    assert cli("score", "--dataset", "pyramid", store=seeded).returncode == 2
 
 
 def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
@@ -158,7 +158,7 @@ def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
     assert not (tmp_path / "store").exists()
 
 
-def test_runs_are_measured_on_common_questions(cli, copied, answers):
+def test_runs_are_measured_on_common_questions(cli, seeded, answers):
     """Three runs of one file: two runs have nine of ten questions in common, and the third answered one."""
     names = [f"lit-{number:02d}" for number in range(1, 11)]
     rows = [
@@ -168,14 +168,14 @@ def test_runs_are_measured_on_common_questions(cli, copied, answers):
     ]
     path = answers(*rows, header=f"{HEADER},model,elicitation")
     where = ("--dataset", "pyramid", "--metrics", "brier")
-    by_model = {row["model"]: row for row in scored(cli, copied, path, *where)["rows"]}
+    by_model = {row["model"]: row for row in scored(cli, seeded, path, *where)["rows"]}
     assert [(row["answered"], row["questions"], row["ranked"]) for _, row in sorted(by_model.items())] == [
         (10, 9, True), (9, 9, True), (1, 1, False),
     ]  # fmt: skip
-    text = cli("score", path, *where, store=copied).stdout
+    text = cli("score", path, *where, store=seeded).stdout
     assert "10 questions; 50 questions not answered; measured on 9 items of 9 questions\n" in text
     assert "measured on 1 item of 1 question, its own: answered 1 of 10" in text
-    own = scored(cli, copied, path, *where, "--common", "0")
+    own = scored(cli, seeded, path, *where, "--common", "0")
     assert own["common"] is None and [row["questions"] for row in own["rows"]] == [10, 9, 1]
-    refused = cli("score", path, *where, "--common", "2", store=copied)
+    refused = cli("score", path, *where, "--common", "2", store=seeded)
     assert refused.returncode == 2 and "--common" in refused.stderr

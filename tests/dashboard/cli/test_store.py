@@ -4,8 +4,6 @@ import os
 import shutil
 import threading
 
-import pytest
-
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
@@ -72,37 +70,25 @@ def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
     assert len(store.snapshot().rows("select 1 from runs")) == 20
 
 
-def test_a_new_store_is_restored_with_its_tokens(cli, copied, tmp_path):
-    token = Tokens(FolderRegister(copied)).create("ann")
-    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
-    assert cli("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
-    assert everything(tmp_path / "new") == everything(copied)
-    assert Tokens(FolderRegister(tmp_path / "new")).find(token).name == "ann"
-
-
-def test_a_token_revoked_since_stays_revoked(cli, copied, tmp_path):
-    token = Tokens(FolderRegister(copied)).create("ann")
-    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
-    Tokens(FolderRegister(copied)).revoke("ann")
-    assert cli("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
-    assert Tokens(FolderRegister(copied)).find(token).revoked_at
-
-
-def test_what_was_private_is_private_again_and_named(cli, copied, tmp_path):
+def test_tokens_and_private_datasets_are_restored(cli, copied, tmp_path):
+    """Nothing that was revoked becomes valid again, and damaged tokens stop a restore, as docs/operations.md says."""
     tokens = Tokens(FolderRegister(copied))
+    token = tokens.create("ann")
     tokens.make_private("tone", [])
     assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
+    before = everything(copied)
+    assert cli("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
+    assert everything(tmp_path / "new") == before
+    assert Tokens(FolderRegister(tmp_path / "new")).find(token).name == "ann"
+
     tokens.make_public("tone")
+    tokens.revoke("ann")
     done = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert "Private, as in the backup: tone." in done.stdout and tokens.record().private == {"tone": ()}
+    assert tokens.find(token).revoked_at
     again = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert again.returncode == 0 and "Private" not in again.stdout
 
-
-def test_damaged_tokens_stop_a_restore(cli, copied, tmp_path):
-    """As docs/operations.md says."""
-    token = Tokens(FolderRegister(copied)).create("ann")
-    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
     before = everything(copied)
     (copied / "tokens.json").write_text("[{")
     refused = cli("restore", tmp_path / "saved", "--yes", store=copied)
@@ -158,22 +144,18 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
     assert inspect_version(store, store.pointer().name).runs == 25
 
 
-@pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])
-def test_anything_but_a_whole_backup_is_refused(cli, copied, tmp_path, source):
+def test_anything_but_a_whole_backup_is_refused(cli, copied, tmp_path):
     before = everything(copied)
-    path = tmp_path / source
-    if source == "file":
-        path.write_text("x")
-    elif source == "empty":
-        path.mkdir()
-    elif source == "damaged":
-        assert cli("backup", path, store=copied).returncode == 0
-        file = path / "gen-000001.duckdb"
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
-        file.write_bytes(content)
-    done = cli("restore", path, "--yes", store=copied)
-    assert done.returncode == 1 and "Error:" in done.stderr and "Traceback" not in done.stderr
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    assert cli("backup", tmp_path / "damaged", store=copied).returncode == 0
+    file = tmp_path / "damaged" / "gen-000001.duckdb"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    for source in ("missing", "empty", "damaged", "file"):
+        done = cli("restore", tmp_path / source, "--yes", store=copied)
+        assert done.returncode == 1 and "Error:" in done.stderr and "Traceback" not in done.stderr, source
     assert everything(copied) == before
 
 
@@ -203,15 +185,13 @@ def test_what_a_killed_backup_left_is_removed(cli, copied, tmp_path):
     assert other.exists() and not left.exists()
 
 
-@pytest.mark.parametrize(
-    "command", [("backup",), ("migrate", "--to"), ("export", "dataset", "tone"), ("view", "runs", "--output")]
-)
-@pytest.mark.parametrize("name", ["new", "objects/new", "way/new"])
-def test_only_the_store_writes_to_its_folder(cli, copied, tmp_path, command, name):
+def test_only_the_store_writes_to_its_folder(cli, copied, tmp_path):
     (tmp_path / "way").symlink_to(copied)
     before = file_times(copied)
-    done = cli(*command, (tmp_path if name.startswith("way") else copied) / name, store=copied)
-    assert done.returncode == 1 and "where only the store itself writes; choose a path elsewhere" in done.stderr
+    for command in (("backup",), ("migrate", "--to"), ("export", "dataset", "tone"), ("view", "runs", "--output")):
+        for path in (copied / "new", copied / "objects/new", tmp_path / "way/new"):
+            done = cli(*command, path, store=copied)
+            assert done.returncode == 1 and "where only the store itself writes; choose a path elsewhere" in done.stderr
     assert {path: time for path, time in file_times(copied).items() if "cache" not in str(path)} == before
 
 

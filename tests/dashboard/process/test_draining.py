@@ -196,20 +196,6 @@ def is_running(pid):
         return False
 
 
-def test_a_killed_server_frees_its_port(serving):
-    """Its workers end with it, even in the middle of a request, so that it can be started again at once."""
-    served = serving(workers=2)
-    upload = begin_upload(served)
-    workers = children(served.process.pid)
-    assert len(workers) == 2
-    os.kill(served.process.pid, signal.SIGKILL)
-    served.process.wait()
-    again = serving(workers=1, port=urlsplit(served.address).port)
-    assert not [worker for worker in workers if is_running(worker)]
-    assert status(again, "/readyz")[0] == 200
-    upload.close()
-
-
 @contextlib.contextmanager
 def held_lock(store):
     """Hold the writers' lock, so that imports wait."""
@@ -223,29 +209,34 @@ def importers(server):
     return [pid for worker in children(server) for pid in children(worker)]
 
 
-def test_an_import_ends_with_its_server(serving):
-    served = serving(workers=1)
-    with held_lock(served.store):
-        upload = begin_upload(served)
-        upload.send(BODY[-1:])
-        wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
-        working = importers(served.process.pid)
-        assert working
-        limits = [Path(f"/proc/{pid}/limits").read_text() for pid in working]
-        seconds = [re.search(r"Max cpu time +(\d+)", text) for text in limits]  # a spare process has none before its first job
-        (limit,) = [int(limit[1]) for limit in seconds if limit]
-        assert limit % TIME_LIMIT == 0 and limit >= 2 * TIME_LIMIT  # the same for each thread
-        os.kill(served.process.pid, signal.SIGKILL)
-        wait_until(lambda: not [pid for pid in working if is_running(pid)])
-    upload.close()
+def send_upload(served):
+    """Send an upload whose import waits for the lock."""
+    upload = begin_upload(served)
+    upload.send(BODY[-1:])
+    wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
+    return upload
 
 
-def test_an_import_whose_sender_hung_up_is_ended(serving):
-    served = serving(workers=1)
+def test_imports_end_with_their_sender_and_their_server(serving):
+    """The workers of a killed server end with it, too, so that it can be started again at once."""
+    served = serving(workers=2)
+    workers = children(served.process.pid)
+    assert len(workers) == 2
     with held_lock(served.store):
-        upload = begin_upload(served)
-        upload.send(BODY[-1:])
-        wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
-        upload.close()
+        send_upload(served).close()
         wait_until(lambda: not list((served.store / "incoming").glob("*/file")))
     assert [run["model"] for run in status(served, "/api/v1/runs")[1]["runs"] if run["model"] == "late"] == []
+    with held_lock(served.store):
+        upload = send_upload(served)
+        working = importers(served.process.pid)
+        limits = [Path(f"/proc/{pid}/limits").read_text() for pid in working]
+        seconds = [re.search(r"Max cpu time +(\d+)", text) for text in limits]  # a spare process has none before its first job
+        stated = [int(limit[1]) for limit in seconds if limit]
+        assert stated and all(limit % TIME_LIMIT == 0 and limit >= 2 * TIME_LIMIT for limit in stated)  # the same for each thread
+        os.kill(served.process.pid, signal.SIGKILL)
+        served.process.wait()
+        wait_until(lambda: not [pid for pid in working if is_running(pid)])
+    again = serving(workers=1, port=urlsplit(served.address).port)
+    assert not [worker for worker in workers if is_running(worker)]
+    assert status(again, "/readyz")[0] == 200
+    upload.close()

@@ -72,6 +72,11 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
         assert ask(served, "/api/v1/runs", {"Authorization": f"Bearer {token}x"}, ANSWERS)[0] == 401
         assert ask(served, "/api/v1/runs", {"Authorization": f"Basic {token}"}, ANSWERS)[0] == 401
         assert ask(served, "/api/v1/leaderboard?dataset=pyramid", auth)[0] == 200
+        host, port = served.address.removeprefix("http://").split(":")
+        for line in (f"Authorization Bearer {token}", f"Authorization : Bearer {token}", f"{token}"):
+            with socket.create_connection((host, int(port)), timeout=30) as connection:
+                connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n".encode())
+                assert b" 400 " in connection.recv(4096)
     finally:
         served.stop()
     text = (tmp_path / "log").read_text(encoding="utf-8")
@@ -88,22 +93,7 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     assert any(line["logger"] == "gunicorn.error" for line in lines)
     assert any("Clueline is at" in line["message"] for line in lines)
     assert any("the cache failed" in line["message"] for line in lines)
-
-
-def test_a_token_in_an_unreadable_header_is_not_logged(copied, tmp_path):
-    """gunicorn quotes bad headers in its log."""
-    token = Tokens(FolderRegister(copied)).create("lab")
-    served = start_server(copied, tmp_path / "log", workers=1, log_level="debug")
-    try:
-        host, port = served.address.removeprefix("http://").split(":")
-        for line in (f"Authorization Bearer {token}", f"Authorization : Bearer {token}", f"{token}"):
-            with socket.create_connection((host, int(port)), timeout=30) as connection:
-                connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n".encode())
-                assert b" 400 " in connection.recv(4096)
-    finally:
-        served.stop()
-    text = (tmp_path / "log").read_text(encoding="utf-8")
-    assert text.count("Invalid") >= 1 and token.removeprefix("clueline_") not in text
+    assert "Invalid" in text  # gunicorn quotes bad headers
 
 
 def test_an_error_is_one_line_of_json():

@@ -18,8 +18,9 @@ from tests.helpers.slow_bodies import ADDRESSES, CHUNKED, MANY, PLAIN, UPLOADS, 
 from tests.helpers.waiting import wait_until
 
 
-@pytest.fixture(scope="module", params=["open", "token"])
+@pytest.fixture(scope="module")
 def server(request, seeded, tmp_path_factory):
+    """A server that is open, or one for holders of tokens."""
     folder = tmp_path_factory.mktemp("slow")
     store = shutil.copytree(seeded, folder / "store")
     token = Tokens(FolderRegister(store)).create("lab")
@@ -30,19 +31,20 @@ def server(request, seeded, tmp_path_factory):
     assert "Traceback" not in (folder / "log").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("framing", [PLAIN, CHUNKED])
+@pytest.mark.parametrize(("server", "framing"), [("open", PLAIN), ("token", CHUNKED)], indirect=["server"])
 def test_slow_bodies_stall_no_reader(server, framing):
     assert check_reader(server.address, ADDRESSES, framing, server.token) == MANY
 
 
-@pytest.mark.parametrize("framing", [PLAIN, CHUNKED])
-def test_slow_uploads_stall_no_reader(server, framing):
-    headers = f"Authorization: Bearer {server.token}\r\n" if server.token else ""
+@pytest.mark.parametrize(
+    ("server", "framing", "token"),
+    [("open", CHUNKED, None), ("token", PLAIN, None), ("token", PLAIN, "wrong")],
+    indirect=["server"],
+)
+def test_slow_uploads_stall_no_reader(server, framing, token):
+    token = token or server.token
+    headers = f"Authorization: Bearer {token}\r\n" if token else ""
     check_reader(server.address, UPLOADS, framing, server.token, headers)
-
-
-def test_unauthorised_slow_uploads_stall_no_reader(server):
-    check_reader(server.address, UPLOADS, PLAIN, server.token, "Authorization: Bearer wrong\r\n")
 
 
 def test_bodies_that_arrive_take_limited_memory(served):

@@ -4,6 +4,8 @@ import os
 import shutil
 import threading
 
+import pytest
+
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths

@@ -2,11 +2,13 @@
 
 import mimetypes
 import re
+from collections import Counter
 from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
+from dashboard.registry.pages import PAGES
 from dashboard.views import docs as documentation_pages
 from tests.helpers.html_elements import Elements
 from tests.helpers.paths import ROOT
@@ -28,6 +30,14 @@ def pages(client):
 def test_every_document_of_the_folder_has_a_page():
     expected = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "docs").glob("*.md")}
     assert expected | {"README", "CHANGELOG", "CONTRIBUTING"} == set(NAMES)
+
+
+def test_every_page_is_described(client):  # pages register themselves when the application is made
+    """Pages of one question, run or model have a row of their own, such as ``/runs/<run>``."""
+    rows = re.findall(r"^\| `(/[^`]*)`", (ROOT / "docs" / "pages.md").read_text(encoding="utf-8"), re.MULTILINE)
+    described = Counter(row.partition("/<")[0] for row in rows)
+    pages = Counter(page.path for page in PAGES.values() if page.path)
+    assert pages.total() > 20 and pages <= described and len(rows) == len(set(rows))
 
 
 def test_links_lead_to_pages_and_headings(client, pages):

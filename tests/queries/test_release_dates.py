@@ -12,7 +12,7 @@ RELEASED = {
     "late": "2025", "first": "2023-03-14", "twin": "2023-03-14", "worse": "2024-02", "better": "2024-11-05",
     "odd": "next spring", "undated": None,
 }  # fmt: skip
-CONFIDENCES = {"late": 0.3, "first": 0.9, "twin": 0.8, "worse": 0.95, "better": 0.55, "odd": 0.5, "undated": 0.5}
+CONFIDENCES = {"late": 0.3, "first": 0.9, "twin": 0.8, "worse": 0.95, "better": 0.55, "odd": 0.5, "undated": 0.45}
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
     f"{model},verbalized,{question},{clue},{guess},{confidence}\n"
     for model, confidence in CONFIDENCES.items()

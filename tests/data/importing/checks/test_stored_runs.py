@@ -153,7 +153,9 @@ def test_answers_to_other_questions_are_a_run_of_their_own(put):
 def test_another_name_is_another_run(put):
     put("first.csv", graded(FIRST))
     reports = [put("second.csv", graded(SECOND), **other) for other in ({"model": "n"}, {"elicitation": "token"})]
-    assert [report.stored + report.warnings for report in reports] == [[], []]
+    assert [report.stored for report in reports] == [[], []]
+    # Both have the grades of the second file, the first run does not.
+    assert [len(report.warnings) for report in reports] == [0, 1] and "exactly the answers" in reports[1].warnings[0]
 
 
 def test_a_withdrawn_run_gets_no_grades(put):

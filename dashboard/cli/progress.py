@@ -43,7 +43,7 @@ HINTS: dict[Hint, str] = {
     "percent": "if the file has percentages, add --confidence-scale percent",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",
-    "same_answers": "if both are one model, models merge joins the names; the page of a run can withdraw it",
+    "same_answers": "if both are one model, models merge NAME NAME --into NAME joins them; the page of a run can withdraw it",
     "unit": "leave out --confidence-scale percent",
     "words": "say so with --words",
 }

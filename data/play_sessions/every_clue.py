@@ -29,7 +29,9 @@ class EveryClue(ClueByClue[Answer]):
 
     def grade(self, played: Played[Answer]) -> QuestionResult:
         spoken = enumerate(played.entries)
-        return played.result([graded(played.question, clue, said.guess, said.confidence, said.buzz) for clue, said in spoken])
+        return played.result(
+            [graded(played.question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in spoken]
+        )
 
     def rows(self, played: Played[Answer]) -> list[Row]:
         return [Row(clue, answer.guess or None, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)]

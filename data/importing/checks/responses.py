@@ -170,8 +170,8 @@ def _report_bad(staging: Staging) -> None:
          "'one of confidence, token_logprobs and options is required, unless there is a guess without a confidence'",
          f"where {LACKS_CONFIDENCE} and not {IS_FAILED} and ({STORED_STATE}) is null"),
     ):  # fmt: skip
-        found = staging.report_rows("responses_read", column, reason, where, "model" if column == "model" else None)
-        misplaced |= found and reason.startswith("'no such")
+        bad = staging.report_rows("responses_read", column, reason, where, "model" if column == "model" else None)
+        misplaced |= bad and reason.startswith("'no such")
     staging.report_repeats(
         "responses", "question_id",
         ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)", "coalesce(sample, '')"),

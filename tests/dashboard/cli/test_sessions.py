@@ -30,18 +30,18 @@ def played(cli, copied):
 
 
 @pytest.mark.parametrize(
-    ("options", "settings", "address", "said"),
+    ("options", "settings", "address", "notices"),
     [
         ((), {}, "http://127.0.0.1:8050", ["Only this machine", "datasets private tone"]),
         ((), {"url": "https://lab.example", "read": "token"}, "https://lab.example", []),
         (("--base", "https://other.example/"), {"url": "https://lab.example"}, "https://other.example", ["private tone"]),
     ],
 )  # fmt: skip
-def test_a_link_has_an_address_that_others_can_open(cli, copied, options, settings, address, said):
+def test_a_link_has_an_address_that_others_can_open(cli, copied, options, settings, address, notices):
     done = cli("invite", "tone", "--mode", "vote", "--until", "2199-01-01", *options, store=copied, **settings)
     lines = done.stderr.splitlines()
     assert done.returncode == 0 and done.stdout.startswith(f"{address}/play#")
-    assert len(lines) == len(said) and all(words in line for words, line in zip(said, lines, strict=True))
+    assert len(lines) == len(notices) and all(words in line for words, line in zip(notices, lines, strict=True))
     signed = cli("sign", "/?dataset=tone", "--until", "2199-01-01", store=copied, **settings).stdout
     assert signed.startswith(f"{settings.get('url', '')}/?dataset=tone&signed=")
 

@@ -286,7 +286,7 @@ def test_a_store_of_another_version_is_never_repaired(cli, copied, tmp_path, sch
     current = open_store(copied).pointer()
     for command in (["migrate"], ["verify"], ["repair", "--yes"], ["datasets"], ["backup", tmp_path / "saved"]):
         done = cli(*command, store=copied)
-        said = done.stderr.splitlines()[-1]
-        assert done.returncode == 1 and f"schema {schema}" in said and "start a new store" in said, command
+        last = done.stderr.splitlines()[-1]
+        assert done.returncode == 1 and f"schema {schema}" in last and "start a new store" in last, command
         assert "damaged" not in done.stdout + done.stderr
     assert open_store(copied).pointer() == current

@@ -18,8 +18,8 @@ def test_the_same_answers_are_named(cli, copied, tmp_path):
     reordered, other = "\n".join([first, *reversed(rest)]), ROWS.replace("0.7", "0.71")
     assert "exactly" not in imported("one", ROWS) + imported("other", other)
     a, c = (run.run for run in runs(open_store(copied).snapshot(), "pyramid").runs[-2:])
-    said = f"(two, verbalized) has exactly the answers of run {a} (one, verbalized)"
-    assert said in imported("two", reordered, "--dry-run") and said in imported("two", reordered)
+    warning = f"(two, verbalized) has exactly the answers of run {a} (one, verbalized)"
+    assert warning in imported("two", reordered, "--dry-run") and warning in imported("two", reordered)
     b = runs(open_store(copied).snapshot(), "pyramid").runs[-1].run
     withdraw(open_store(copied), a, None)
     same = {run.run: run.same_answers for run in runs(open_store(copied).snapshot(), None).runs}

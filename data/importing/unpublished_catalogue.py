@@ -219,13 +219,13 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
 
 
 def _warn_of_same_answers(staging: Staging) -> None:
-    """Warn of new runs that answer and are graded exactly as a run with another name. Files of equal answers are equal."""
+    """Warn of new runs that answer and are graded exactly as a run of another model. Files of equal answers are equal."""
     rows = staging.connection.execute("""
         select new.run, new.model, new.elicitation, first.run, first.model, first.elicitation
         from runs new join scratch.new_runs using (run) join objects own on own.run = new.run and own.kind = 'responses'
         join objects other on other.kind = own.kind and other.dataset = own.dataset and other.sha256 = own.sha256
         join runs first on first.run = other.run
-        where first.withdrawn_at is null and first.position < new.position
+        where first.withdrawn_at is null and first.position < new.position and first.model <> new.model
         qualify row_number() over (partition by new.run order by first.position) = 1 order by new.position""").fetchall()
     for run, model, elicitation, other, *name in rows:
         same = f"run {other} ({', '.join(name)})"

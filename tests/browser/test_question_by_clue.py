@@ -81,6 +81,26 @@ def at_clue(page, question, clue):
     eventually(page, check)
 
 
+def point_at(page, word, clue):
+    """Point at a word in the figure until its clue is chosen. What is above the figure can still change its height."""
+
+    def pointed():
+        x, y = page.evaluate(
+            """(word) => {
+                const gd = document.querySelector(".figure-clues .js-plotly-plot");
+                const box = gd.querySelector(".draglayer .xy .nsewdrag").getBoundingClientRect();
+                const [low, high] = gd.layout.xaxis.range;
+                return [box.left + ((word - low) / (high - low)) * box.width, box.top + box.height / 2];
+            }""",
+            word,
+        )
+        page.mouse.move(x, y + 10)
+        page.mouse.move(x, y, steps=3)
+        assert page.locator("#clues .now").get_attribute("data-clue") == str(clue)
+
+    eventually(page, pointed)
+
+
 def test_keys_and_mouse_move_the_cursor_without_the_server(page):
     opened(page, f"{QUESTION}?clue=4")
     question = api(page, "questions/pyramid/lit-01")
@@ -101,17 +121,7 @@ def test_keys_and_mouse_move_the_cursor_without_the_server(page):
                 page.keyboard.press(key)
             at_clue(page, question, clue)
         for clue in (4, 1, 3):
-            word = question["clues"][clue]["word_end"] - 2
-            x, y = page.evaluate(
-                """(word) => {
-                    const gd = document.querySelector(".figure-clues .js-plotly-plot");
-                    const box = gd.querySelector(".draglayer .xy .nsewdrag").getBoundingClientRect();
-                    const [low, high] = gd.layout.xaxis.range;
-                    return [box.left + ((word - low) / (high - low)) * box.width, box.top + box.height / 2];
-                }""",
-                word,
-            )
-            page.mouse.move(x, y, steps=3)
+            point_at(page, question["clues"][clue]["word_end"] - 2, clue)
             at_clue(page, question, clue)
         page.locator("#clues [data-clue='2']").click()
         at_clue(page, question, 2)

@@ -202,15 +202,14 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
         select r.dataset, r.run, min(s.row), max(s.row)
         from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number
         group by all order by 3""").fetchall()
-    connection.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")  # keeps the order of the responses
 
     def write(first: int, last: int, path: Path) -> int:
         sql = f"""select s.*, q.question_id from scratch.responses_graded s
-            join scratch.numbered_questions q on q.n = s.question_number where s.row between {first} and {last}"""
+            join scratch.numbered_questions q on q.n = s.question_number where s.row between {first} and {last}
+            order by s.row"""  # a join with several threads does not keep the order of its rows
         return copy_rows(connection, "responses", sql, path, objects.form)
 
     parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
-    connection.execute("reset disabled_optimizers")
     record_objects(connection, parts)
     attributed = """select run from scratch.runs_to_store where n in (
         select run_number from scratch.responses_graded where attributes is not null) order by n"""

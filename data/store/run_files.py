@@ -110,6 +110,7 @@ class Objects:
         # By name: the state of the file when it was compared with its checksum, None if it was gone; and what was wrong.
         self._compared: dict[str, tuple[FileState | None, str | None]] = {}
         self.damaged: set[str] = set()
+        self._in_disorder: dict[str, bool] = {}  # by name
 
     def path(self, name: str) -> Path:
         if self.others is not None and not self.files.exists(_file(name)):
@@ -231,6 +232,22 @@ class Objects:
         if not added:
             return f"read_parquet([{files}], {options})"
         return f"(select * exclude (dataset, run), {', '.join(added)}, dataset, run from read_parquet([{files}], {options}))"
+
+    def in_disorder(self, part: StoredObject) -> bool:
+        """Whether rows of responses are not in the order of question ids, as earlier versions stored some large runs.
+
+        They wrote whole blocks of rows in another order, so the least and the greatest id of each block tell.
+        """
+        if part.rows <= ROW_GROUP:
+            return False
+        if part.name not in self._in_disorder:
+            sql = """select stats_min_value, stats_max_value from parquet_metadata($path)
+                where path_in_schema = 'question_id' order by row_group_id"""
+            with duckdb.connect(config={"threads": 1}) as connection:
+                ends = connection.execute(sql, {"path": str(self.path(part.name))}).fetchall()
+            texts = [text or "" for block in ends for text in block]
+            self._in_disorder[part.name] = texts != sorted(texts)
+        return self._in_disorder[part.name]
 
     def graded_responses(
         self,

@@ -134,7 +134,7 @@ class Snapshot:
         return self._relation("statistics", runs)
 
     def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Return columns (SQL) of the responses or statistics of each run, with rows in the order in which they are stored.
+        """Return columns (SQL) of the responses or statistics of each run, in the order of ``responses`` or ``statistics``.
 
         A run that is not stored has no rows. Raises ``DamagedStore``.
         """
@@ -143,6 +143,10 @@ class Snapshot:
         rows = self.frame(f"select {', '.join(columns)} from {self._relation_of(kind, parts)}")
         ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
         tables = {part.run: rows[end - part.rows : end] for part, end in zip(parts, ends, strict=True)}
+        for part in parts if kind == "responses" else ():
+            if self.objects.in_disorder(part):
+                relation = self._relation_of(kind, [part])
+                tables[part.run] = self.frame(f"select {', '.join(columns)} from {relation} order by question_id, sample, clue")
         return {run: tables.get(run, rows[:0]) for run in runs}
 
     def _relation(self, kind: Kind, runs: Sequence[str]) -> str:

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from data.importing.table_contract import (
-    BUZZES,
-    CLUES,
-    CORRECTIONS,
-    EXPOSURES,
-    GRADE_PREFIX,
-    LEFT_OUT_PLAYS,
-    QUESTIONS,
-    RESPONSES,
-    VOTES,
-    Column,
-)
+from data.importing.table_contract import GRADE_PREFIX, RESPONSES, TABLES, Column
 from data.readers import Format, formats
 
 ROOT = Path(__file__).parents[2]
-TABLES = {
-    "questions.csv": QUESTIONS, "clues.csv": CLUES, "exposures.csv": EXPOSURES, "buzzes.csv": BUZZES,
-    "left_out_plays.csv": LEFT_OUT_PLAYS, "votes.csv": VOTES,
-    "responses/*.csv": (*RESPONSES, Column(f"{GRADE_PREFIX}NAME", "truth", low=0, high=1)), "corrections.csv": CORRECTIONS,
-}  # fmt: skip
+RESPONSES_TABLE = (*RESPONSES, Column(f"{GRADE_PREFIX}NAME", "truth", low=0, high=1))
+FILES = {f"{name}.csv": columns for name, columns in TABLES.items()} | {"responses/*.csv": RESPONSES_TABLE}
 TYPES = {
     "text": "text", "integer": "whole number", "number": "number", "truth": "true, false or a number", "flag": "true or false",
-    "numbers": "list of numbers", "options": "map of option to probability, or a list in the order of the classes",
+    "time": "time", "numbers": "list of numbers",
+    "options": "map of option to probability, or a list in the order of the classes",
 }  # fmt: skip
 HEAD = """# Formats
 
@@ -125,7 +112,7 @@ def documentation() -> str:
         "",
         DATASETS,
     ]
-    for name, columns in TABLES.items():
+    for name, columns in FILES.items():
         parts += [f"### {name}", "", table(["column", "what", "required"], [_cells(column) for column in columns]), ""]
     parts += [STORED]
     for row in rows:

@@ -60,7 +60,7 @@ CREATE_TABLES = "".join(
     for table, columns in CONTRACTS.items()
 )
 TABLES = f"""
-{CREATE_TABLES}alter table corrections_read alter corrected_at type timestamp;
+{CREATE_TABLES}
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,

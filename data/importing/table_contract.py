@@ -18,7 +18,7 @@ from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TO
 from data.store.answer_states import STATES
 from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 
-Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
+Type = Literal["text", "integer", "number", "truth", "flag", "time", "numbers", "options"]
 MAX_INTEGER = 2**31 - 1
 MAX_NAME_LENGTH = 500  # characters of a model or elicitation name: what an address can hold
 MAX_SHOWN_LENGTH = 120  # characters of a bad value that a report shows
@@ -46,7 +46,7 @@ class Column:
     def sql_type(self) -> str:
         return {
             "text": "varchar", "integer": "integer", "number": "double", "truth": "double", "flag": "boolean",
-            "numbers": "double[]", "options": "varchar",
+            "time": "timestamp", "numbers": "double[]", "options": "varchar",
         }[self.type]  # fmt: skip
 
 
@@ -117,7 +117,7 @@ CORRECTIONS = (
     Column("clue", "integer", low=0),
     Column("guess"),
     Column("correct", "number", low=0, high=1),
-    Column("corrected_at", required=True),
+    Column("corrected_at", "time", required=True),
     Column("corrected_by"),
     Column("note"),
 )
@@ -419,6 +419,8 @@ def _typed(column: Column, raw_type: str) -> str:
         case "flag":
             truth = _typed(replace(column, type="truth"), raw_type)
             return f"case {truth} when 1 then true when 0 then false end"
+        case "time":
+            return f"try_cast({text} as timestamp)"
         case "numbers":
             # A list that cannot be read becomes an empty one, which is reported as a fault. Null would count as absent.
             numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
@@ -438,7 +440,7 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
         faults.append((too_large, f"must be at most {MAX_INTEGER}", None))
     expected = {
         "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
-        "flag": "true or false",
+        "flag": "true or false", "time": "a time, such as 2026-05-01T12:30:00",
     }.get(column.type)  # fmt: skip
     if column.type == "number":
         percent = f"{cell} is null and regexp_full_match({text}::varchar, '[0-9.]+ *%')"

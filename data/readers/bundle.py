@@ -81,11 +81,8 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
             return [Column(name, longest=MAX_ATTRIBUTE_VALUE_LENGTH) for name in attributes]
 
         attributes = [name for name in staging.load(file, columns, further) if name not in own]
-        if table == "corrections":
-            _add_corrections(file, dataset, staging)
-        else:
-            staging.add(table, file, f"select $dataset as dataset, ordinal, {', '.join(own)} from loaded", {"dataset": dataset})
-            _add_attributes(file, dataset, attributes, staging)
+        staging.add(table, file, f"select $dataset as dataset, ordinal, {', '.join(own)} from loaded", {"dataset": dataset})
+        _add_attributes(file, dataset, attributes, staging)
     elif table == "questions":
         raise refuse(f"{bundle}/{table}.csv", "the bundle has no such file")
 
@@ -99,17 +96,6 @@ def _add_attributes(file: TableFile, dataset: str, attributes: Sequence[str], st
         staging.add("attributes", file, select)
     if attributes:
         staging.report.lines.append(f"{file.name}: kept as attributes of questions: {', '.join(attributes)}")
-
-
-def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
-    staging.add(
-        "corrections",
-        file,
-        "select $dataset as dataset, * replace (try_cast(corrected_at as timestamp) as corrected_at) from loaded",
-        {"dataset": dataset},
-    )
-    reason = "'must be a time, such as 2026-05-01T12:30:00'"
-    staging.report_rows("corrections_read", "corrected_at", reason, "where corrected_at is null")
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from tests.helpers.bundle_factory import PEOPLE, write
 from tests.helpers.page_actions import api, board, eventually, fetched
 from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import start_server
-from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, same_figures, words_of
+from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();
@@ -299,9 +299,7 @@ def test_columns_of_a_foreign_table_are_asked_for(upload_page):
     assert (run["elicitation"], run["items"]) == ("how sure", 8)
 
 
-# tests/data/readers/table reads every table.
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="the tables are not here")
-@pytest.mark.parametrize("name", ["stated_in_words.csv", "nested.jsonl"])
+@pytest.mark.parametrize("name", names_of_tables())
 def test_tables_of_studies_go_in_as_they_are(upload_page, name):
     page = upload_page.page
     page.get_by_label("Dataset", exact=True).select_option("")

@@ -11,7 +11,7 @@ from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, start_server
-from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, same_figures, words_of
+from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +98,7 @@ def test_a_frame_of_another_project_makes_its_dataset(client):
     assert client.upload(unnamed, dataset="others", model="m", **keys).new
 
 
-# tests/data/readers/table reads every table.
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="the tables are not here")
-@pytest.mark.parametrize("name", ["stated_in_words.csv", "nested.jsonl"])
+@pytest.mark.parametrize("name", names_of_tables())
 def test_tables_of_studies_upload_as_they_are(client, name):
     """One call: dataset, runs and columns are found, and the figures are those of numpy. Only words have to be stated."""
     options = {"words": ",".join(f"{word}={value}" for word, value in words_of(name))} if words_of(name) else {}

@@ -298,6 +298,11 @@ def _is_number(host: str) -> bool:
     return host.startswith("[") or ":" not in host
 
 
+def is_public(dataset: str, reading: str, record: AccessRecord) -> bool:
+    """Return whether everybody who reaches the server can read a dataset. ``reading`` is the setting ``CLUELINE_READ``."""
+    return reading == "open" and dataset not in record.private
+
+
 def is_loopback(host: str) -> bool:
     """Return whether a name or an IP address is that of this machine."""
     return bool(LOOPBACK.fullmatch(f"[{host}]" if ":" in host else host.lower()))

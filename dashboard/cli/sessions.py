@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from dashboard.access.rights import is_loopback
+from dashboard.access.rights import is_loopback, is_public
 from dashboard.cli.progress import EndDate, print_report, seed_empty_store
 from dashboard.settings import Settings
 from data.play_sessions.careless_players import flag_players
@@ -66,7 +66,7 @@ def invite(
     click.echo(f"{address}/play#{secret}")
     if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Only this machine can open this address. Others need that of the server: CLUELINE_URL or --base.", err=True)
-    if settings.read == "open" and dataset not in Tokens(store.register).record().private:
+    if is_public(dataset, settings.read, Tokens(store.register).record()):
         click.echo(
             f"Everybody can read {dataset} on this server meanwhile, its answers too. To prevent it: "
             f"python -m dashboard datasets private {dataset}",

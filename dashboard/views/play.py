@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from flask import Response
 
+from dashboard.access.rights import is_public
 from dashboard.access.signed_links import read_end
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
@@ -282,9 +283,13 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Invitation(msgspec.Struct):
-    """The link of a new session, an address on this server. It cannot be shown again."""
+    """The link of a new session, an address on this server. It cannot be shown again.
+
+    If the dataset is ``public``, players can look up its answers meanwhile.
+    """
 
     link: str
+    public: bool
 
 
 @get("/api/v1/sessions", NoParameters, right="upload")
@@ -302,7 +307,8 @@ def get_sessions(parameters: NoParameters) -> Response:
 def post_sessions() -> Response:
     """Create a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`; the first two are
     required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The response, 201, has the
-    link for the players, which cannot be shown again. 409 if too many sessions have not ended yet. Needs the same rights as an
+    link for the players, which cannot be shown again, and says whether the dataset is `public`, so that they could look up its
+    answers. 409 if too many sessions have not ended yet. Needs the same rights as an
     upload.
     """
     by = writer()
@@ -332,7 +338,8 @@ def post_sessions() -> Response:
         field = "mode" if new.dataset in snapshot.states else "dataset"
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
     Audit(store.register).record("invited_players", by, dataset=new.dataset)
-    return json_response(Invitation(f"/play#{secret}"), 201)
+    access = service().access
+    return json_response(Invitation(f"/play#{secret}", is_public(new.dataset, access.reading, access.tokens.record())), 201)
 
 
 PAGE = """{% block scripts %}<script src="/assets/play.js" type="module"></script>

@@ -42,7 +42,9 @@ def ask(app, token):
 
 def test_a_session_is_created_and_listed(ask, app):
     wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "attention_checks": 1, "players": 5, "consent": "Be kind."}
-    link = ask("POST", 201, json=wanted)["link"]
+    invitation = ask("POST", 201, json=wanted)
+    link = invitation["link"]
+    assert invitation["public"]
     secret = link.removeprefix("/play#")
     log = app.extensions["clueline"].store.register.play_log()
     session = read_session(log, secret)

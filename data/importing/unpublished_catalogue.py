@@ -218,7 +218,10 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
 
 
 def _warn_of_same_answers(staging: Staging) -> None:
-    """Warn of new runs that answer and are graded exactly as a run of another model. Files of equal answers are equal."""
+    """Warn of new runs that answer and are graded exactly as a run of another model.
+
+    The files of equal answers are equal, unless another version of DuckDB wrote one of them.
+    """
     rows = staging.connection.execute("""
         select new.run, new.model, new.elicitation, first.run, first.model, first.elicitation
         from runs new join scratch.new_runs using (run) join objects own on own.run = new.run and own.kind = 'responses'

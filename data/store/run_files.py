@@ -110,7 +110,7 @@ class Objects:
         # By name: the state of the file when it was compared with its checksum, None if it was gone; and what was wrong.
         self._compared: dict[str, tuple[FileState | None, str | None]] = {}
         self.damaged: set[str] = set()
-        self._in_disorder: dict[str, bool] = {}  # by name
+        self._ordered: dict[str, bool] = {}  # whether rows are in the order of question ids, by name
 
     def path(self, name: str) -> Path:
         if self.others is not None and not self.files.exists(_file(name)):
@@ -233,21 +233,23 @@ class Objects:
             return f"read_parquet([{files}], {options})"
         return f"(select * exclude (dataset, run), {', '.join(added)}, dataset, run from read_parquet([{files}], {options}))"
 
-    def in_disorder(self, part: StoredObject) -> bool:
-        """Whether rows of responses are not in the order of question ids, as earlier versions stored some large runs.
+    def in_disorder(self, connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredObject]) -> list[StoredObject]:
+        """Return the responses whose rows are not in the order of question ids, as earlier versions stored some large runs.
 
-        They wrote whole blocks of rows in another order, so the least and the greatest id of each block tell.
+        They wrote whole blocks of rows in another order, so the least and the greatest id of each block tell. Without them, as
+        of very long ids, the order counts as unknown.
         """
-        if part.rows <= ROW_GROUP:
-            return False
-        if part.name not in self._in_disorder:
-            sql = """select stats_min_value, stats_max_value from parquet_metadata($path)
-                where path_in_schema = 'question_id' order by row_group_id"""
-            with duckdb.connect(config={"threads": 1}) as connection:
-                ends = connection.execute(sql, {"path": str(self.path(part.name))}).fetchall()
-            texts = [text or "" for block in ends for text in block]
-            self._in_disorder[part.name] = texts != sorted(texts)
-        return self._in_disorder[part.name]
+        large = [part for part in parts if part.rows > ROW_GROUP]
+        paths = {str(self.path(part.name)): part.name for part in large if part.name not in self._ordered}
+        if paths:
+            ends = connection.execute(
+                f"""select file_name, list([stats_min_value, stats_max_value] order by row_group_id)
+                from parquet_metadata([{", ".join(map(literal, paths))}]) where path_in_schema = 'question_id' group by 1"""
+            ).fetchall()
+            for path, blocks in ends:
+                ids = [end for block in blocks for end in block]
+                self._ordered[paths[path]] = None not in ids and ids == sorted(ids)
+        return [part for part in large if not self._ordered[part.name]]
 
     def graded_responses(
         self,

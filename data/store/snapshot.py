@@ -143,10 +143,9 @@ class Snapshot:
         rows = self.frame(f"select {', '.join(columns)} from {self._relation_of(kind, parts)}")
         ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
         tables = {part.run: rows[end - part.rows : end] for part, end in zip(parts, ends, strict=True)}
-        for part in parts if kind == "responses" else ():
-            if self.objects.in_disorder(part):
-                relation = self._relation_of(kind, [part])
-                tables[part.run] = self.frame(f"select {', '.join(columns)} from {relation} order by question_id, sample, clue")
+        for part in self.objects.in_disorder(self.connection, parts) if kind == "responses" else ():
+            relation = self._relation_of(kind, [part])
+            tables[part.run] = self.frame(f"select {', '.join(columns)} from {relation} order by question_id, sample, clue")
         return {run: tables.get(run, rows[:0]) for run in runs}
 
     def _relation(self, kind: Kind, runs: Sequence[str]) -> str:

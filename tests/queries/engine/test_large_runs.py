@@ -60,7 +60,7 @@ def test_a_metric_of_items_counts_those_of_its_questions(large):
     assert expected[1] > 0.7 and by_category(store) == pytest.approx(expected, abs=1e-12)
 
 
-def test_rows_that_an_earlier_version_stored_in_disorder_are_sorted(large, tmp_path):
+def test_earlier_rows_in_disorder_are_sorted(large, tmp_path):
     """Whole blocks of rows were in another order."""
     store, expected = large
     (part,) = stored_objects(store.snapshot().connection, "responses")

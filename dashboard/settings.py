@@ -20,6 +20,7 @@ from msgspec.inspect import IntType, LiteralType, Metadata, VarTupleType, type_i
 
 VERSION: str = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 PREFIX = "CLUELINE_"
+SECRETS = ("grace_password", "oidc_secret")
 Origin = Annotated[str, Meta(pattern=r"^(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?|'self')$")]
 HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
@@ -28,12 +29,19 @@ class BadSetting(Exception):
     """A setting has an invalid value; the message says which values are valid."""
 
 
+def _check_right(entry: str) -> None:
+    group, _, right = entry.rpartition("=")
+    if not group or right not in ("read", "upload", "admin"):
+        raise ValueError
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the operator of a server can choose.
 
     A field's type gives the range of a number and the choices of a ``Literal``. Its ``extra`` holds what the type cannot say:
     ``expected`` describes valid values in the error message, ``check`` is a function that raises ``ValueError`` for an invalid
-    part of a list, and ``default`` describes the default if the value itself would not be clear.
+    part of a list, and ``default`` describes the default if the value itself would not be clear. The parts of a
+    list are read in small letters, unless they are to be kept ``as_written``.
     """
 
     store: Annotated[
@@ -177,6 +185,44 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"expected": "the name of a header, such as X-Remote-User"},
         ),
     ] = ""
+    oidc_issuer: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https://[^?#]+|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?(/[^?#]*)?)$",
+            description="The lab's identity provider, by whose OpenID Connect people can log in, exactly as it calls itself, "
+            "such as `https://login.lab.example/realms/lab`. Needs `CLUELINE_OIDC_CLIENT` and `CLUELINE_URL`; see "
+            "docs/security.md.",
+            extra={"expected": "an https:// address"},
+        ),
+    ] = ""
+    oidc_client: Annotated[str, Meta(description="The id of this server at the identity provider.")] = ""
+    oidc_secret: Annotated[str, Meta(description="The secret of this server at the identity provider, if it has one.")] = ""
+    oidc_rights: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The rights of groups, separated by commas, such as `staff=admin,lab=upload,*=read`; `*` is everybody "
+            "whom the identity provider lets in. Of several, the highest counts. Somebody in none of them cannot log in.",
+            extra={
+                "expected": "GROUP=read, GROUP=upload or GROUP=admin, separated by commas",
+                "check": _check_right,
+                "default": "`*=read`",
+                "as_written": True,
+            },
+        ),
+    ] = ("*=read",)
+    oidc_user: Annotated[
+        str,
+        Meta(
+            description="The claim that names a user. People must not be able to choose its value: the name opens what is theirs."
+        ),
+    ] = "preferred_username"
+    oidc_groups: Annotated[str, Meta(description="The claim that lists a user's groups.")] = "groups"
+    oidc_scopes: Annotated[str, Meta(description="What is asked of the identity provider, separated by spaces.")] = (
+        "openid profile email"
+    )
+    oidc_hours: Annotated[
+        int, Meta(ge=1, le=720, description="How long such a login lasts, in hours. A change of groups counts from the next one.")
+    ] = 12
     drain_seconds: Annotated[
         int,
         Meta(
@@ -216,8 +262,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
     def __repr__(self) -> str:
-        """Return the settings without the password, which must not appear in a traceback or log."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__ if name != "grace_password"}
+        """Return the settings without secrets, which must not appear in a traceback or log."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__ if name not in SECRETS}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
@@ -246,7 +292,9 @@ def read_setting(name: str, text: str) -> Any:
     if isinstance(kind, LiteralType):
         value = text.lower()
     elif isinstance(kind, VarTupleType):
-        value = [part.strip().lower() for part in text.split(",") if part.strip()]
+        value = [part.strip() for part in text.split(",") if part.strip()]
+        if not _extra(name).get("as_written"):
+            value = [part.lower() for part in value]
     try:
         if isinstance(value, list) and "check" in _extra(name):
             for part in value:
@@ -276,6 +324,9 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             f"{environment_variable('user_header')} needs {environment_variable('trusted_proxies')}: "
             "the networks from which it is accepted"
         )
+    missing = [name for name in ("oidc_client", "url") if not getattr(settings, name)]
+    if settings.oidc_issuer and missing:
+        raise BadSetting(f"{environment_variable('oidc_issuer')} needs {' and '.join(map(environment_variable, missing))}")
     if settings.read == "proxy" and not settings.user_header:
         raise BadSetting(
             f"{environment_variable('read')}=proxy needs {environment_variable('user_header')}: the header that names a user"

@@ -16,6 +16,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_requests import CALLBACKS
 from dashboard.access.providers import RequestDenied
+from dashboard.access.providers.oidc import CALLBACK
 from dashboard.access.rights import Access
 from dashboard.http.paths import address
 from dashboard.http.slow_clients import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
@@ -25,7 +26,7 @@ from data.store import StoreError
 MAX_QUERY = 8000  # characters
 # Addresses that show nothing from the store. Dash's layout, the frame of all pages, is requested without a signed link's key.
 PUBLIC = (
-    "/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies",
+    "/healthz", "/readyz", "/login", "/login/oidc", CALLBACK, "/logout", "/_dash-layout", "/_dash-dependencies",
     "/play", "/api/v1/play", "/api/v1/play/answers", "/api/v1/play/words", "/api/v1/play/models", "/api/v1/play/result",
     "/api/v1/play/erase",  # play addresses need the secret of a session
 )  # fmt: skip

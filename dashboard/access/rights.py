@@ -18,6 +18,7 @@ from dashboard.access.providers import CHALLENGE, Provider, Reader, RequestDenie
 from dashboard.access.providers.bearer import BearerToken
 from dashboard.access.providers.cookie import LoginCookie
 from dashboard.access.providers.link import LinkSignature
+from dashboard.access.providers.oidc import OidcUser
 from dashboard.access.providers.proxy import ProxyUser
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.trusted_proxies import client_address
@@ -55,10 +56,12 @@ class Access:
         self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
         self.proxy = ProxyUser(settings.user_header)
+        self.oidc = OidcUser(settings)
         self.providers: tuple[Provider, ...] = (  # the first one that knows the sender counts
             BearerToken(),
             self.proxy,
             LoginCookie(),
+            self.oidc,
             LinkSignature(),
         )
         self._host_names = {settings.host.lower(), *settings.hosts, *filter(None, [urlsplit(settings.url).hostname])}

@@ -19,6 +19,7 @@ COMMANDS = {
     "batch": "dashboard.cli.importing:batch_command",
     "check": "dashboard.cli.check:check_command",
     "score": "dashboard.cli.score:score_command",
+    "doctor": "dashboard.cli.doctor:doctor",
     "export": "dashboard.cli.export:export_group",
     "grades": "dashboard.cli.gradings:grades_command",
     "datasets": "dashboard.cli.datasets:datasets_group",

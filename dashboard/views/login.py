@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from flask import Flask, Response, redirect, request
+from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.providers import Reader, RequestDenied
+from dashboard.access.providers import Reader, RequestDenied, oidc
 from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
@@ -17,6 +20,7 @@ from data.store.tokens_and_readers import DAYS, redeem
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
+log = logging.getLogger(__name__)
 PAGE = """{% block main -%}
 <main id="main">
 {% if reader.right %}
@@ -28,15 +32,20 @@ PAGE = """{% block main -%}
 </form>
 {% else %}
 <div class="heading"><h1>Log in</h1></div>
-<form class="panel" method="post" action="/login">
 {% if message %}<p class="status-message bad" role="alert" id="login-message">{{ message }}</p>{% endif %}
+{% if oidc %}<form class="panel" method="post" action="/login/oidc">
+<input type="hidden" name="next" value="{{ target }}">
+<p><button class="quiet primary" type="submit">Log in with your account</button></p>
+<p class="note">You log in at {{ oidc }}. This browser remembers it for {{ hours }} hours, or until you log out.</p>
+</form>{% endif %}
+<form class="panel" method="post" action="/login">
 <p><label for="login-token">Token</label></p>
 <p><input class="text" type="password" id="login-token" name="token" autocomplete="current-password" maxlength="200" required
- autofocus spellcheck="false" aria-describedby="login-note"></p>
+{{ "" if oidc else " autofocus" }} spellcheck="false" aria-describedby="login-note"></p>
 <p class="note" id="login-note">You get a token from the operator of this server. It is stored in a cookie in this browser for
 at most 30 days, or until you log out.</p>
 <input type="hidden" name="next" value="{{ target }}">
-<p><button class="quiet primary" type="submit">Log in</button></p>
+<p><button class="quiet{{ "" if oidc else " primary" }}" type="submit">Log in</button></p>
 </form>
 {% endif %}
 </main>
@@ -50,10 +59,20 @@ class LoginParameters(Parameters, frozen=True):
     once: Annotated[str, Text("the code of a one-time link, which logs this browser in")] = ""
 
 
+class OidcParameters(Parameters, frozen=True):
+    """What the identity provider sends back."""
+
+    code: Annotated[str, Text("what the server exchanges for the name and the groups of the user")] = ""
+    state: Annotated[str, Text("what the server sent to the identity provider")] = ""
+    error: Annotated[str, Text("why the identity provider refuses the login")] = ""
+
+
 def install(server: Flask) -> None:
     """Add the addresses for logging in and out to a server."""
     server.add_url_rule("/login", "login", show_login)
     server.add_url_rule("/login", "login_sent", log_in, methods=["POST"])
+    server.add_url_rule("/login/oidc", "login_oidc", begin_oidc, methods=["POST"])
+    server.add_url_rule(oidc.CALLBACK, "login_oidc_done", finish_oidc)
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
 
 
@@ -89,11 +108,54 @@ def log_in() -> AnyResponse:
     return _with_cookie(target, request.form["token"].strip(), seconds)
 
 
-def _with_cookie(target: str, token: str, seconds: int) -> AnyResponse:
+def begin_oidc() -> AnyResponse:
+    """Redirect to the identity provider (`CLUELINE_OIDC_ISSUER`), which redirects back to `/login/oidc/done`. The form field
+    `next` is the page to show afterwards. 404 without an identity provider, 502 if it cannot be reached.
+    """
+    access = service().access
+    access.check_same_site()
+    target = login_target(request.form.get("next", "/"))
+    if not access.oidc.settings.oidc_issuer:
+        abort(404)
+    try:
+        url, login = access.oidc.begin(target)
+    except RequestDenied as denied:
+        return _refused(target, denied)
+    return _with_cookie(url, oidc.write(_link_key(), oidc.LOGIN_COOKIE, login), oidc.LOGIN_SECONDS, oidc.LOGIN_COOKIE)
+
+
+def finish_oidc() -> AnyResponse:
+    """Where the identity provider sends a browser back, with `code` and `state`. The user, and the right that their groups give
+    (`CLUELINE_OIDC_RIGHTS`), are stored in a cookie, and the browser is redirected to the page that it asked for.
+    """
+    access = service().access
+    login = oidc.read(_link_key(), oidc.LOGIN_COOKIE, request.cookies.get(oidc.LOGIN_COOKIE, ""), oidc.Login)
+    target = login.target if login else "/"
+    try:
+        user = access.oidc.finish(login)
+    except RequestDenied as denied:
+        return _refused(target, denied)
+    answer = _with_cookie(target, oidc.write(_link_key(), oidc.COOKIE, user), int(user[2] - time.time()), oidc.COOKIE)
+    _delete_cookie(answer, oidc.LOGIN_COOKIE)
+    return answer
+
+
+def _link_key() -> str:
+    tokens = service().access.tokens
+    return tokens.record().link_key or tokens.new_link_key()
+
+
+def _refused(target: str, denied: RequestDenied) -> Response:
+    log.warning("login refused: %s (%s)", denied, denied.__cause__)
+    service().access.record_refusal(denied)
+    return _page(target, str(denied), denied.status)
+
+
+def _with_cookie(target: str, content: str, seconds: int, name: str = COOKIE) -> AnyResponse:
     answer = redirect(target, 303)
     answer.set_cookie(
-        COOKIE,
-        token,
+        name,
+        content,
         max_age=seconds,
         httponly=True,
         samesite="Lax",
@@ -102,11 +164,16 @@ def _with_cookie(target: str, token: str, seconds: int) -> AnyResponse:
     return answer
 
 
+def _delete_cookie(answer: AnyResponse, name: str) -> None:
+    answer.delete_cookie(name, httponly=True, samesite="Lax", secure=request.is_secure)
+
+
 def log_out() -> AnyResponse:
-    """Delete the cookie. The token itself stays valid."""
+    """Delete the cookies. The token itself stays valid."""
     service().access.check_same_site()
     answer = redirect("/login", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=request.is_secure)
+    for name in (COOKIE, oidc.COOKIE):
+        _delete_cookie(answer, name)
     return answer
 
 
@@ -125,9 +192,15 @@ def _page(target: str, message: str = "", status: int = 200) -> Response:
         reader = service().access.reader()
     except RequestDenied:
         reader = Reader()
-    return plain_page(PAGE, "Log in", "page-login", status, reader=reader, target=target, message=message)
+    settings = service().access.oidc.settings
+    host = urlsplit(settings.oidc_issuer).hostname
+    return plain_page(
+        PAGE, "Log in", "page-login", status, reader=reader, target=target, message=message, oidc=host, hours=settings.oidc_hours
+    )
 
 
 document("GET /login", show_login, LoginParameters)
 document("POST /login", log_in, NoParameters)
+document("POST /login/oidc", begin_oidc, NoParameters)
+document(f"GET {oidc.CALLBACK}", finish_oidc, OidcParameters)
 document("POST /logout", log_out, NoParameters)

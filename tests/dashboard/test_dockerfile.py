@@ -1,6 +1,8 @@
-"""The Dockerfile and compose.yaml compared with the files of the project. No image is built here."""
+"""The Dockerfile, compose.yaml and the unit of systemd compared with the files of the project. No image is built here."""
 
 import re
+import shutil
+import subprocess
 
 import pytest
 import yaml
@@ -26,12 +28,8 @@ def test_files_needed_to_run_are_copied():
 @pytest.fixture(scope="module")
 def services():
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    for variable, value in (
-        ("POSTGRES_PASSWORD:?", "secret"),
-        ("S3_PASSWORD:?", "secret"),
-        ("CLUELINE_HOSTS:-localhost", "localhost"),
-    ):
-        text = text.replace(f"${{{variable}}}", value)
+    text = re.sub(r"\$\{\w+:\?\}", "secret", text)
+    text = re.sub(r"\$\{\w+:-([^}]+)\}", r"\1", text)
     return yaml.safe_load(text)["services"]
 
 
@@ -60,3 +58,30 @@ def test_the_proxy_of_compose_knows_the_servers(services):
     assert re.findall(r"server (web-\w):8050 max_fails=1", text) == servers == re.findall(r"server (web-\w):8050 .* backup", text)
     assert services["nginx"]["volumes"] == ["./deploy/nginx.conf:/etc/nginx/nginx.conf:ro"]
     assert services["nginx"]["ports"] == ["127.0.0.1:8080:8080"] and "listen 8080;" in text
+
+
+def test_images_of_others_have_a_version(services):
+    images = {service["image"] for name, service in services.items() if not name.startswith("web")}
+    assert len(images) == 5 and all(re.search(r":[\w.]*\d", image) for image in images), images
+
+
+UNIT = ROOT / "deploy" / "clueline.service"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+def test_the_service_is_hardened():
+    result = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=15", UNIT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-300:] + result.stderr
+
+
+def test_the_service_waits_as_long_as_the_server():
+    lines = dict(line.split("=", 1) for line in UNIT.read_text(encoding="utf-8").splitlines() if re.match(r"\w+=", line))
+    minutes = int(lines["TimeoutStopSec"].removesuffix("min"))
+    assert lines["ExecStart"].endswith("/bin/clueline serve") and minutes * 60 > Settings().drain_seconds
+    given = dict(item.split("=", 1) for item in lines["Environment"].split())
+    assert read_settings(given).store == f"/var/lib/{lines['StateDirectory']}"

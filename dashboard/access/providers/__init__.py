@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from dashboard.access.signed_links import SignedLink
-from data.store.tokens_and_readers import RIGHTS, AccessRecord, Right
+from data.store.tokens_and_readers import RESERVED, RIGHTS, AccessRecord, Right
 from queries.selection.parameter_kinds import BadRequest
 
 CHALLENGE = 'Bearer realm="clueline"'
+MAX_USER = 100  # characters of a user's name
 
 
 class RequestDenied(BadRequest):
@@ -32,9 +33,9 @@ class RequestDenied(BadRequest):
 class Reader(NamedTuple):
     """Who is making a request.
 
-    ``name`` is the name of the token, or ``user:NAME`` for a user of a trusted proxy. It is blank for an anonymous reader, whose
-    ``right`` is None. ``right`` is the reader's highest right. ``link`` is what a signed link opens. ``by_cookie`` says whether
-    the token comes from the cookie of the login page.
+    ``name`` is the name of the token, or ``user:NAME`` for a user whom a trusted proxy or the identity provider names. It is
+    blank for an anonymous reader, whose ``right`` is None. ``right`` is the reader's highest right. ``link`` is what a signed
+    link opens. ``by_cookie`` says whether a cookie of the login page names the reader.
     """
 
     name: str = ""
@@ -64,6 +65,14 @@ class Provider(Protocol):
         ``record`` returns the tokens of the store. Raises ``RequestDenied`` for what is not, or no longer, valid.
         """
         ...
+
+
+def check_user(name: str, source: str) -> str:
+    """Return a user's name without spaces around it, maybe blank. ``source`` begins the message of the ``RequestDenied``."""
+    name = name.strip()
+    if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
+        raise RequestDenied(400, "bad_user", f"{source} must hold a name of at most {MAX_USER} characters.")
+    return name
 
 
 def wrong_token() -> RequestDenied:

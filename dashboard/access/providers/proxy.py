@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 from flask import request
 
-from dashboard.access.providers import Reader, RequestDenied
+from dashboard.access.providers import Reader, RequestDenied, check_user
 from dashboard.access.trusted_proxies import from_trusted_proxy
-from data.store.tokens_and_readers import RESERVED, USER, AccessRecord, Right
-
-MAX_USER = 100  # characters of a user's name
+from data.store.tokens_and_readers import USER, AccessRecord, Right
 
 
 class ProxyUser:
@@ -35,10 +33,7 @@ class ProxyUser:
                 403, "untrusted_proxy", f"The header {self.header} is accepted only from the proxies listed in "
                 f"CLUELINE_TRUSTED_PROXIES; this request comes from {request.remote_addr}.",
             )  # fmt: skip
-        name = name.strip()
-        if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
-            raise RequestDenied(400, "bad_user", f"The header {self.header} must hold a name of at most {MAX_USER} characters.")
-        return name or None
+        return check_user(name, f"The header {self.header}") or None
 
     def reader(self, record: Callable[[], AccessRecord]) -> Reader | None:
         """Return the user. Raises as ``name``."""

@@ -61,6 +61,12 @@ class ItemWeights:
         result: Floats = self._matrix(values, firsts) @ self.by_group
         return result
 
+    def totals_in_batches(self, size: int, firsts: Ints, *columns: Floats) -> Iterator[tuple[Floats, ...]]:
+        """Yield the totals of each column for at most ``size`` weightings at a time, shape (groups, size) each."""
+        matrices = [self._matrix(column, firsts) for column in columns]
+        for batch in self.batches(size):
+            yield tuple(matrix @ batch.by_group for matrix in matrices)
+
     def totals_in_parts(self, firsts: Ints, *columns: Floats) -> Iterator[tuple[Floats, ...]]:
         """Yield the totals, which the caller can change, for some groups at a time, to fit in the processor's cache."""
         if self.count == 1:

@@ -68,9 +68,8 @@ def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -
     count, total, base_difference = weights.sums(ones, correct, confidence * (confidence - 2 * correct))
     base = ratio(total, count)
     squares, spread = np.zeros((2, weights.count))
-    for number, batch in enumerate(weights.batches(TOGETHER)):
-        right, items = (np.ascontiguousarray(batch.totals(values, firsts).T) for values in (correct, ones))
-        row, in_block, right_in_block = _blocks(right, items)
+    for number, totals in enumerate(weights.totals_in_batches(TOGETHER, firsts, correct, ones)):
+        row, in_block, right_in_block = _blocks(*(np.ascontiguousarray(column.T) for column in totals))
         p = right_in_block / in_block
         row += number * TOGETHER
         squares += np.bincount(row, right_in_block * p, weights.count)

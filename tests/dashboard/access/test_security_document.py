@@ -56,6 +56,14 @@ def test_listed_origins_may_frame_only_views(seeded):
         assert ("X-Frame-Options" in headers) != framed
 
 
+def test_each_promise_has_tests():
+    promises = rows("What is promised")
+    assert len(promises) >= 11
+    for promise, _, named in promises:
+        files = re.findall(r"`(tests/[\w/]+\.py)`", named)
+        assert files and all("def test_" in (ROOT / file).read_text(encoding="utf-8") for file in files), promise
+
+
 def test_the_limits_are_those_of_the_code():
     stated = {name: float(value.replace(",", "")) for name, value, _ in rows("Limits")}
     assert stated == {

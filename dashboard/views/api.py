@@ -1,4 +1,4 @@
-"""What programs ask about the server: whether it is ready, all of its addresses (OpenAPI 3.1), and stored selections."""
+"""What programs ask about the server: whether it is ready, its addresses (OpenAPI 3.1; a list for people), stored selections."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import msgspec
-from flask import Response, request
+from flask import Response, redirect, request
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup, escape
 
-from dashboard.http.paths import SELECTION
+from dashboard.http.paths import SELECTION, address
 from dashboard.http.responses import MIMETYPES, error_response, json_response
 from dashboard.registry import addresses
 from dashboard.registry.addresses import PART, Route, accept, get, pairs
 from dashboard.service import service
 from dashboard.settings import VERSION
+from dashboard.ui.plain_page import plain_page
 from data.store import DamagedStore
 from queries.selection import Selection, read_parameters, selection_keys
 from queries.selection.parameter_kinds import BadRequest, Kind
@@ -181,3 +184,75 @@ def _parameter(key: str, kind: Kind[Any], required: bool) -> Schema:
         schema = {"type": "array", "items": schema}
     name = key_form(key, kind)
     return {"name": name, "in": "query", "required": required, "description": kind.about, "schema": schema}
+
+
+TEMPLATE, MORE = "address", "more"  # fields of the forms: the path with its variable parts, and further keys as a query string
+PAGE = """{% block top %}<a href="#main" class="skip">Skip to content</a>
+{{ super() }}{% endblock %}{% block main -%}
+<main id="main" class="documents addresses">
+<nav aria-label="Addresses"><ul>
+{% for name in groups %}<li><a href="#{{ name }}">{{ name }}</a></li>
+{% endfor %}</ul></nav>
+<article><h1>Addresses for programs</h1>
+<p>What a page shows, a program gets as JSON or CSV. This list is made from <a href="/api/v1/openapi.json">the description of all
+addresses</a> (OpenAPI 3.1). <a href="/docs/docs/api">The documentation</a> says what the keys mean together, and
+<a href="/docs/docs/client">the Python client</a> returns data frames.</p>
+<details id="keys-of-the-selection"><summary>Keys of the selection: addresses of a selection take these, too</summary>
+{{ keys(selection) }}</details>
+{% for name, listed in groups.items() %}<h2 id="{{ name }}">{{ name }}</h2>
+{% for one in listed %}<details id="{{ one.id }}">
+<summary><code>{{ one.method }} {{ one.path }}</code> {{ words(one.summary) }}</summary>
+<p>{{ words(one.description) }}</p>
+{% if one.method == "GET" %}<form action="/api"><input type="hidden" name="address" value="{{ one.path }}">
+{% endif %}{{ keys(one.parameters, one.method == "GET") }}
+{% if one.method == "GET" %}{% if one.selected %}<label>Keys of the selection, as a query string
+<input class="text" name="more" placeholder="dataset=pyramid&amp;category=Science"></label>
+{% endif %}<button class="quiet">Try it</button></form>
+{% else %}<p>This changes something, so it is not tried here. Most changes need a token.</p>
+{% endif %}</details>
+{% endfor %}{% endfor %}</article>
+</main>
+{%- endblock %}"""
+KEYS = """{% macro keys(parameters, form=False) %}{% if parameters %}<table><tbody>
+{% for one in parameters %}<tr><td><code>{{ one.name }}</code>{% if one.required %} (needed){% endif %}</td>
+<td>{{ words(one.description or "a part of the path") }}</td>
+{% if form %}<td>{% set values = (one.schema.get("items") or one.schema).get("enum") %}
+{% if values %}<select name="{{ one.name }}" aria-label="{{ one.name }}"><option></option>
+{% for value in values if value %}<option>{{ value }}</option>{% endfor %}</select>
+{% else %}<input class="text" name="{{ one.name }}" aria-label="{{ one.name }}" {{ "required" if one.required }}>{% endif %}</td>
+{% endif %}</tr>
+{% endfor %}</tbody></table>{% endif %}{% endmacro %}"""
+
+
+def show_addresses() -> ResponseReturnValue:
+    """Return the list of addresses as a page, or send a form of it to the address that it tries."""
+    described = describe()
+    given = [pair for pair in request.args.items(multi=True) if pair[1]]
+    template = dict(given).get(TEMPLATE, "")
+    if template in described["paths"]:
+        parts = {f"{{{key}}}": quote(text, safe="") for key, text in given}
+        path = re.sub(r"{\w+}", lambda part: parts.get(part[0], "-"), template)
+        kept = [(key, text) for key, text in given if f"{{{key}}}" not in template and key not in (TEMPLATE, MORE)]
+        return redirect(address(path, [*parse_qsl(dict(given).get(MORE, "")), *kept]), 303)
+    groups: dict[str, list[Schema]] = {}
+    shared = {key_form(key, kind) for key, kind in Selection.kinds().items()} | {addresses.VERSION, SELECTION}
+    selection: dict[str, Schema] = {}
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            selected = any(one["name"] == addresses.VERSION for one in operation["parameters"])
+            if selected:
+                selection |= {one["name"]: one for one in operation["parameters"] if one["name"] in shared}
+            own = [one for one in operation["parameters"] if not (selected and one["name"] in shared)]
+            entry = {"method": method.upper(), "path": path, "id": operation["operationId"], "parameters": own}
+            more = {"selected": selected, "summary": operation["summary"], "description": operation["description"]}
+            groups.setdefault(re.split(r"[/.]", path.removeprefix("/api/v1/").lstrip("/"))[0], []).append(entry | more)
+    keys, listed = list(selection.values()), dict(sorted(groups.items()))
+    return plain_page(KEYS + PAGE, "Addresses", "page-docs", groups=listed, selection=keys, words=_words)
+
+
+def _words(text: str) -> Markup:
+    """Return text with the code between its backticks marked up."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))  # safe, because the text is escaped first
+
+
+ROUTES = {"/api": show_addresses}

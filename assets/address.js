@@ -8,7 +8,18 @@
     const noUpdate = () => window.dash_clientside.no_update;
     const TYPING = 350; // ms without a key press before typed text counts
 
-    const query = () => new URLSearchParams(window.location.search);
+    // An address can name a stored selection instead of its keys. The server says which keys these are.
+    const stored = new Map(); // id -> keys and values
+    function expanded(search) {
+        const parameters = new URLSearchParams(search);
+        const keys = stored.get(parameters.get("selection"));
+        if (!keys) return parameters;
+        parameters.delete("selection");
+        const own = new Set(parameters.keys());
+        for (const [key, value] of keys) if (!own.has(key)) parameters.append(key, value);
+        return parameters;
+    }
+    const query = () => expanded(window.location.search);
     const sorted = (parameters) => [...parameters].map(String).sort().join("\n");
 
     // -- writing
@@ -24,9 +35,10 @@
                 if (text !== null && text !== undefined && text !== "") parameters.append(key, text);
             }
         }
+        const differs = sorted(parameters) !== sorted(query());
+        if (!differs && new URLSearchParams(window.location.search).has("selection")) return carry(); // it says the same, and is short
         const text = parameters.toString();
         const { pathname, hash } = window.location;
-        const differs = sorted(parameters) !== sorted(query());
         const adds = step && differs && performance.now() - changed > SETTLED;
         if (step && differs) changed = performance.now();
         window.history[adds ? "pushState" : "replaceState"](window.history.state, "", pathname + (text ? "?" + text : "") + hash);
@@ -65,9 +77,16 @@
         window.clearInterval(probes);
         busy(false);
     }
-    // redraw.js calls this when the answer is there; it says whether that is a whole page, with new controls.
-    clueline.answered = function (page) {
+    // redraw.js calls this when the answer is there; it says whether that is a whole page, with new controls, and under which query
+    // string the page stands, if not under the one that was asked.
+    clueline.answered = function (page, stands) {
         rest();
+        if (stands && stands.selection) stored.set(stands.selection, stands.keys);
+        if (stands && stands.asked === window.location.search.slice(1)) {
+            const { pathname, hash } = window.location;
+            window.history.replaceState(window.history.state, "", pathname + "?" + stands.query + hash);
+            address = pathname + window.location.search;
+        }
         if (page) touched = false;
         unreachable(false);
         drawn = window.location.pathname + window.location.search;
@@ -208,7 +227,7 @@
     function written(controls, requested) {
         read(controls);
         const path = window.location.pathname;
-        return requested && requested.path === path && sorted(query()) === sorted(new URLSearchParams(requested.query)) ? null : request(false);
+        return requested && requested.path === path && sorted(query()) === sorted(expanded(requested.query)) ? null : request(false);
     }
 
     // -- clicks
@@ -231,7 +250,7 @@
     function carry() {
         for (const nav of document.querySelectorAll("nav[data-keys]")) {
             const keys = new Set(JSON.parse(nav.dataset.keys));
-            const kept = new URLSearchParams([...query()].filter(([key]) => keys.has(key.split(".")[0]))).toString();
+            const kept = new URLSearchParams([...new URLSearchParams(window.location.search)].filter(([key]) => keys.has(key.split(".")[0]))).toString();
             for (const link of nav.querySelectorAll("a[data-path]")) link.href = link.dataset.path + (kept ? "?" + kept : "");
         }
     }

@@ -47,7 +47,7 @@
         const before = shown;
         shown = drawing;
         const { page } = drawing;
-        clueline.answered(Boolean(page));
+        clueline.answered(Boolean(page), drawing.stands);
         if (drawing.again !== null) clueline.askAgain(drawing.again);
         if (!page && before && before.outline === drawing.outline) {
             change(drawing, before);

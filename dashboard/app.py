@@ -88,15 +88,10 @@ def _refused(refusal: RequestDenied) -> Response:
 
 def _status_of_page(response: Response) -> Response:
     """Give a page with a wrong address the matching error status. Its text is drawn like that of any page."""
-    path = request.path
-    if (
-        request.method == "GET"
-        and response.status_code == 200
-        and response.mimetype == "text/html"
-        and not path.startswith(("/api/", "/_dash", "/assets/", "/login", "/docs", "/play"))
-    ):
+    page = request.url_rule is not None and request.url_rule.rule in limits.PAGES
+    if page and request.method == "GET" and response.status_code == 200 and response.mimetype == "text/html":
         try:
-            check_page(quote(path), list(request.args.items(multi=True)))
+            check_page(quote(request.path), list(request.args.items(multi=True)))
         except BadRequest as error:
             response.status_code = error.status
             if error.retry_after is not None:

@@ -24,22 +24,25 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
+from dashboard.access.providers import RequestDenied
 from dashboard.access.rights import Access, is_loopback
 from dashboard.access.trusted_proxies import client_address
 from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
+from dashboard.http.paths import SELECTION, is_long, remember_selection, shortened
 from dashboard.settings import Settings, environment_variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
 from data.store.background_checksums import VersionCheck
 from data.store.errors import UnreadableStore
 from data.store.query_to_file import Form, Table, export, exporter
+from data.store.stored_selections import find_selection, keep_selection, selection_id
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.metrics import Metric
 from queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
 from queries.selection import Request, Selection, read_address, read_facets
 from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest
 from queries.selection.reference_people import with_people
 from queries.selection.view_parameters_base import P
 
@@ -300,7 +303,60 @@ class Service:
         ``parameters`` is the struct of the view's own keys, and ``dataset`` the one that the path names. Raises ``BadRequest`` if
         a value is unknown, or a key unless ``ignore_unknown``; the error names what is allowed.
         """
-        return read_address(query, self.facets, parameters, dataset, ignore_unknown)
+        return read_address(self.expand(query), self.facets, parameters, dataset, ignore_unknown)
+
+    def expand(self, query: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the pairs of a query string with those of the stored selection that it names, unless it has these keys itself.
+
+        Raises ``BadRequest`` if there is no such selection, or it is of a dataset that the reader may not read.
+        """
+        pairs = list(query)
+        named = [text for key, text in pairs if key == SELECTION]
+        if not named:
+            return pairs
+        if len(named) > 1:
+            raise BadRequest("repeated_key", f"{SELECTION!r} can be given only once.", SELECTION)
+        stored = self.stored_selection(named[0])
+        remember_selection(named[0], stored)
+        own = {key for key, _ in pairs}
+        return [*(pair for pair in stored if pair[0] not in own), *(pair for pair in pairs if pair[0] != SELECTION)]
+
+    def stored_selection(self, identity: str) -> list[tuple[str, str]]:
+        """Return the keys and values of a stored selection. Raises as ``expand``."""
+        pairs = find_selection(self.store.files, identity)
+        if pairs is None or dict(pairs).get("dataset") not in self.snapshot().states:
+            raise BadRequest("unknown_value", f"There is no stored selection {identity[:40]!r}.", SELECTION)
+        return pairs
+
+    def keep_selection(self, pairs: Iterable[tuple[str, str]]) -> tuple[str, bool]:
+        """Store keys of a selection that were read already. Return their id, and whether they are new.
+
+        Raises ``RequestDenied`` if the reader may not store more now, and ``StoreError``.
+        """
+        pairs = list(pairs)
+        identity = selection_id(pairs)
+        new = find_selection(self.store.files, identity) is None
+        if new:
+            self.access.check_storing()
+            keep_selection(self.store.files, pairs)
+        return identity, new
+
+    def shorten(self, pairs: Sequence[tuple[str, str]], selection: Selection) -> Sequence[tuple[str, str]]:
+        """Return the pairs of an address of a selection. If they are too long, the long keys of the selection are stored.
+
+        If they cannot be stored, the pairs stay as they are.
+        """
+        if not is_long(short := shortened(pairs)):
+            return short
+        lengths: dict[str, int] = {}
+        for key, text in selection.pairs():
+            lengths[key] = lengths.get(key, 0) + len(key) + len(text) + 2
+        stored = [pair for pair in selection.pairs() if pair[0] == "dataset" or lengths[pair[0]] > MAX_VALUE_LENGTH]
+        try:
+            remember_selection(self.keep_selection(stored)[0], stored)
+        except (RequestDenied, StoreError) as error:
+            log.info("a selection was not stored: %s", error)
+        return shortened(pairs)
 
 
 def _with_people(snapshot: Snapshot, arguments: Sequence[object]) -> Snapshot:

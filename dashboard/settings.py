@@ -21,6 +21,7 @@ from msgspec.inspect import IntType, LiteralType, Metadata, VarTupleType, type_i
 VERSION: str = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 PREFIX = "CLUELINE_"
 SECRETS = ("grace_password", "oidc_secret")
+TOKEN = "CLUELINE_TOKEN"  # the token of `python -m dashboard mcp`; no setting of a server
 Origin = Annotated[str, Meta(pattern=r"^(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?|'self')$")]
 HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
@@ -338,7 +339,7 @@ def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return a warning for each variable with our prefix that is not a setting, and so most likely misspelt."""
     warnings = []
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in map(environment_variable, FIELDS):
+        if name.startswith(PREFIX) and name != TOKEN and name not in map(environment_variable, FIELDS):
             close = get_close_matches(name.removeprefix(PREFIX).lower(), FIELDS, n=1)
             hint = f"did you mean {environment_variable(close[0])}?" if close else "docs/settings.md lists them"
             warnings.append(f"there is no setting {name}; {hint}")

@@ -6,8 +6,9 @@ with a drawing (the store ``answer``), and ``assets/redraw.js`` puts it on the p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
@@ -15,7 +16,7 @@ from dash.development.base_component import Component
 
 from dashboard.access import signed_links
 from dashboard.http.messages import public_message
-from dashboard.http.paths import address
+from dashboard.http.paths import SELECTION, address
 from dashboard.registry.pages import (
     SHARED_KEYS,
     Page,
@@ -62,7 +63,8 @@ def draw(request: dict[str, Any]) -> str:
 
     Returns JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
     ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it. If the server was too busy,
-    ``again`` says after how many seconds the browser asks again.
+    ``again`` says after how many seconds the browser asks again. ``stands`` is the query string under which the page stands, and
+    the stored selection that it names, if it is another one than was requested.
     """
     path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
     page, dataset, item = find_page(path)
@@ -70,10 +72,15 @@ def draw(request: dict[str, Any]) -> str:
     version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
     again: int | None = None
     saved = ""
+    short: Sequence[tuple[str, str]] = pairs
+    stands: dict[str, Any] | None = None
     try:
         version = service().snapshot().version
+        pairs = service().expand(pairs)
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
         page_request = read_page(page, pairs, dataset, item, draft)
+        short = service().shorten(pairs, page_request.selection)
+        stands = _stands(request["query"], short)
         content = [active_filters(path, pairs, page_request.facets), *content_of(page, page_request, path, pairs)]
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
@@ -91,6 +98,7 @@ def draw(request: dict[str, Any]) -> str:
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
         "states": drawing.states, "again": again,
+        "stands": stands,
     }  # fmt: skip
     if request["page"]:
         filters, banner, chosen, facets = None, None, dataset, None
@@ -99,7 +107,7 @@ def draw(request: dict[str, Any]) -> str:
             filters = filter_bar(facets, page_request.selection, page.filters)
             banner = simulated_people(facets, page_request.selection.people) if page.shows_people else None
         bar = divide_page([filters], "filters.")
-        links = pairs if page_request else []
+        links = list(short) if page_request else []
         answer["page"] = {
             "name": page.name,
             "title": f"{page.title} · Clueline",
@@ -122,6 +130,15 @@ def draw(request: dict[str, Any]) -> str:
         }
         answer["fragments"] = drawing.fragments | bar.fragments
     return as_json(answer).decode()
+
+
+def _stands(asked: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any] | None:
+    """Return the query string that replaces the one that was ``asked``, with the keys of its stored selection; None for none."""
+    identity = dict(pairs).get(SELECTION)
+    if identity is None and all(key != SELECTION for key, _ in parse_qsl(asked, keep_blank_values=True)):
+        return None
+    stored = service().stored_selection(identity) if identity else None
+    return {"asked": asked, "query": urlencode(pairs), "selection": identity, "keys": stored}
 
 
 def _names_of_runs(dataset: str | None) -> dict[str, str]:

@@ -32,7 +32,7 @@ PUBLIC = (
 )  # fmt: skip
 PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")
 PAGES = ("/", "/<path:path>")  # Dash's rules for the addresses of pages
-DOCUMENTS = ("/docs", "/docs/<path:name>")  # these send a visitor to the login page, too
+DOCUMENTS = ("/api", "/docs", "/docs/<path:name>")  # these send a visitor to the login page, too
 NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload", "/write")  # pages that change something
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

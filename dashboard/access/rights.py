@@ -23,7 +23,7 @@ from dashboard.access.providers.proxy import ProxyUser
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.trusted_proxies import client_address
 from dashboard.http.logs import request_id, without_secrets
-from dashboard.http.paths import address
+from dashboard.http.paths import address, shortened
 from dashboard.settings import Settings
 from data.store import StoreError
 from data.store.audit import Audit
@@ -35,6 +35,7 @@ PLAYED = 5  # requests a second from one player of a session, per worker
 PLAYED_AT_ONCE = 60  # after a pause
 PLAYED_FROM = 50  # requests a second from one IP address, which a whole class may share
 PLAYED_FROM_AT_ONCE = 500
+STORED, STORED_AT_ONCE = 0.2, 60  # new selections a second from one reader, per worker, and of these at once
 READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words from one IP address; they write nothing
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Access:
         self.players = RequestRate(PLAYED, PLAYED_AT_ONCE)
         self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
+        self.storing_readers = RequestRate(STORED, STORED_AT_ONCE)
         self.proxy = ProxyUser(settings.user_header)
         self.oidc = OidcUser(settings)
         self.providers: tuple[Provider, ...] = (  # the first one that knows the sender counts
@@ -153,7 +155,7 @@ class Access:
         If a signed link opened the view, the address is signed until the same date. So it must show no more of the dataset than
         the view does. Raises as ``reader``.
         """
-        link = self.reader().link
+        link, pairs = self.reader().link, shortened(pairs)
         if link is None:
             return address(path, pairs)
         signature = signed_links.sign(self._record().link_key, path, pairs, link.dataset, link.until)
@@ -266,6 +268,17 @@ class Access:
             raise RequestDenied(
                 429, "too_often", "Too many requests at once. Nothing is lost; try again.", headers={"Retry-After": "1"}
             )
+
+    def check_storing(self) -> None:
+        """Refuse a reader who stores selections too often, or has only a signed link. Raises ``Denied``."""
+        if not has_request_context():
+            return
+        reader = self.reader()
+        if reader.link is not None and not reader.has("read"):
+            raise RequestDenied(403, "only_a_link", "Whoever has only a signed link cannot store a selection.")
+        if not self.storing_readers.takes(reader.name or client_address(request.remote_addr)):
+            wait = {"Retry-After": str(round(1 / STORED))}
+            raise RequestDenied(429, "too_often", "Too many selections were stored at once. Try again soon.", headers=wait)
 
     def check_same_site(self) -> None:
         """Refuse a request from another site's page, which a browser would send without a token or with the cookie.

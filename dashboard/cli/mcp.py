@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ import msgspec
 from dashboard.cli.progress import CommandRefused
 from dashboard.registry.addresses import PART, ROUTES, Route
 from dashboard.registry.views import filled_path
-from dashboard.settings import VERSION, Settings
+from dashboard.settings import TOKEN, VERSION, Settings
 from queries.selection import Selection
 from queries.selection.view_parameters_base import declared_fields, key_form
 
@@ -36,13 +37,22 @@ the tools `datasets` and `runs`, which give ids. Answers are small: lists are cu
 
 
 @click.command("mcp")
-@click.option("--token", metavar="TOKEN", help="Read with the rights of this token; without it, only what is public.")
+@click.option("--token", envvar=TOKEN, show_envvar=True, metavar="TOKEN",
+              help="Read with the rights of this token; without it, only what is public. Other users see it in the list of "
+              "processes, so use the variable or --token-file.")  # fmt: skip
+@click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Read the token from the first line of FILE.")  # fmt: skip
 @click.pass_obj
-def mcp_command(settings: Settings, token: str | None) -> None:
+def mcp_command(settings: Settings, token: str | None, token_file: Path | None) -> None:
     """Serve the views of the store as tools to an agent, by the Model Context Protocol (MCP) over standard input and output.
 
     The tools only read. This reads the store directly, so it needs no server.
     """
+    if token_file is not None:
+        try:
+            token = token_file.read_text(encoding="utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandRefused(f"{token_file} cannot be read: {error}") from None
     try:
         import anyio
         from mcp.server.stdio import stdio_server

@@ -213,7 +213,7 @@ def no_store(error: StoreError) -> Response:
     return error_response("store_unavailable", public_message(error, service().store), 503)
 
 
-@api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)
+@api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS[1:])
 @api.route("/api/<path:rest>", methods=METHODS)
 def unknown_address(rest: str) -> Response:
     """Answer 404 for any other address below /api."""

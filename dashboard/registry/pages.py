@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, question_path
+from dashboard.http.paths import SELECTION, address, question_path
 from dashboard.registry.views import Cited
 from dashboard.service import service
 from data.store import StoreError
@@ -21,7 +21,7 @@ from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
 from queries.selection.view_parameters_base import P, Parameters
 
 PLACES = ("Overview", "Calibration", "When to answer", "Questions", "Compare", "People", "Data", "Add results", "Help")
-SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
+SHARED_KEYS = (*Selection.kinds(), SELECTION, "pin", "version")  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
 NO_DRAFT = DraftText()

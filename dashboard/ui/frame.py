@@ -50,7 +50,7 @@ def header(
     kept = json.dumps(list(shared_keys))
     first = {place: pages[0][0] for place, pages in places.items()}
     pages = places.get(current, [])
-    documents = [html.A("Documentation", href="/docs")] if current == HELP else []
+    documents = [html.A("Documentation", href="/docs"), html.A("Addresses", href="/api")] if current == HELP else []
     here = first.get(current, "")
     return html.Header(
         [

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from dashboard.http.messages import rules_that_changed
-from dashboard.http.paths import address
+from dashboard.http.paths import address, is_long
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import VERSION, get
 from dashboard.registry.composed import selected_runs
@@ -43,7 +43,6 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import Parameters
 from queries.states_of_answers import states_of_answers
 
-MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
 BINNINGS = {
     "width10": "10 bins of equal width, closed on the left",
@@ -113,12 +112,13 @@ def cite(view: str, host: str) -> Citation:
     path = filled_path(source.table_path(table), cited.parts, quoted=True)
     keys = [*named.selection.pairs(), *cited.parameters.pairs(defaults=True), (VERSION, version)]
     keys = [pair for pair in keys if not (pair[0] == "dataset" and "dataset" in cited.parts)]
+    keys = list(service().shorten(keys, named.selection))
     pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]
     rules = service().ask(version_changes, request.selection, pinned[0]).rules_changed if pinned else []
     left_out = _left_out(page, request, cited)
     methods = " ".join([_methods(page, request, cited, version), *([left_out] if left_out else [])])
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
-    permalink = address(parts.path, [*named.selection.pairs(), *own, (VERSION, version)])
+    permalink = address(parts.path, service().shorten([*named.selection.pairs(), *own, (VERSION, version)], named.selection))
     return Citation(
         view=view,
         title=page.title,
@@ -141,14 +141,16 @@ def cite(view: str, host: str) -> Citation:
 def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
     """Return the selection with its runs and people named, so that later ones do not change the view.
 
-    The page of a single run is an exception, because it ranks the run among all runs.
+    The page of a single run is an exception, because it ranks the run among all runs. So are more runs than an address can name,
+    if the selection cannot be stored.
     """
     runs = selected_runs(request.selection)
     collection = request.facets.human_collection(request.selection.people)
     named = request.selection.replace(people=collection[0]) if collection else request.selection
-    if page.name == "run" or not runs or len(runs) > MAX_NAMED:
+    if page.name == "run" or not runs:
         return named
-    return named.replace(run=tuple(runs))
+    on_these = named.replace(run=tuple(runs))
+    return named if is_long(service().shorten(on_these.pairs(), on_these)) else on_these
 
 
 def _caption(request: PageRequest[Any], page: Page[Any], cited: Cited[Any], left_out: str | None) -> str:

@@ -13,6 +13,7 @@ from data.store.play_log import copy_sessions
 from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
+from data.store.stored_selections import copy_selections
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
@@ -48,8 +49,9 @@ def restore_backup(store: Store, source: Path) -> list[str]:
     try:
         copy_changes(backup.register, store.register)
         copy_sessions(backup.register.play_log(), store.register.play_log())
+        copy_selections(backup.files, store.files)
     except OSError as error:
-        raise StoreError(f"the data is restored, but not the audit: it cannot be written: {error}") from error
+        raise StoreError(f"the data is restored, but not all of the audit, sessions and stored selections: {error}") from error
     return private
 
 
@@ -68,8 +70,9 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     try:
         copy_changes(source.register, target.register)
         copy_sessions(source.register.play_log(), target.register.play_log())
+        copy_selections(source.files, target.files)
     except OSError as error:
-        raise StoreError(f"the data is copied, but not the audit: it cannot be written: {error}") from error
+        raise StoreError(f"the data is copied, but not all of the audit, sessions and stored selections: {error}") from error
     return intact_version(target)
 
 

@@ -20,7 +20,8 @@ CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 OBJECTS = "objects"  # the folder of the objects
 # How the names in the folder of a store begin.
 NAMES = (
-    "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "tokens", "upgraded", "watch",
+    "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "selections", "tokens",
+    "upgraded", "watch",
 )  # fmt: skip
 FileState = tuple[int, int, int]  # inode, bytes, time of the last change in nanoseconds
 DRAFT = ".part"  # ending of the name of a file that is being written
@@ -122,6 +123,9 @@ class StoreFiles(Protocol):
     def objects(self) -> set[str]:
         """Return the names of the files below ``objects/<kind>/<dataset>/<run>/``, including drafts."""
 
+    def names(self, folder: str) -> set[str]:
+        """Return the names of the files in a folder, such as ``folder/file``, without drafts."""
+
     def read_notes(self, name: str) -> str | None:
         """Return the content of a small text file, None if there is none. Unlike other files, it can be replaced."""
 
@@ -180,6 +184,9 @@ class FolderFiles:
 
     def objects(self) -> set[str]:
         return {path.relative_to(self.root).as_posix() for path in self.root.glob(f"{OBJECTS}/*/*/*/*")}
+
+    def names(self, folder: str) -> set[str]:
+        return {f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.suffix != DRAFT}
 
     def read_notes(self, name: str) -> str | None:
         try:

@@ -146,9 +146,11 @@ class S3Files:
         return oldest_first(file for file in files if CATALOGUE.fullmatch(file.name))
 
     def objects(self) -> set[str]:
-        with self._translated(OBJECTS):
-            names = {file["path"] for files in obstore.list(self._store, prefix=OBJECTS) for file in files}
-        return {name for name in names if name.count("/") == 4}
+        return {name for name in self.names(OBJECTS) if name.count("/") == 4}
+
+    def names(self, folder: str) -> set[str]:
+        with self._translated(folder):
+            return {file["path"] for files in obstore.list(self._store, prefix=folder) for file in files}
 
     def read_notes(self, name: str) -> str | None:
         try:

@@ -69,7 +69,7 @@ WITHOUT_BODY = {
     "DELETE /api/v1/datasets/<dataset>/readers",
 }  # fmt: skip
 # These take a form, a query string, or a file, which a process of its own reads (tests/data/importing).
-OTHER_BODIES = {"POST /login", "POST /api/v1/runs", "POST /api/v1/datasets"}
+OTHER_BODIES = {"POST /login", "POST /api/v1/runs", "POST /api/v1/datasets", "POST /api/v1/selections"}
 
 # Text of JSON that Python cannot write. Each stands for itself in ``written``.
 RAW = {

@@ -11,6 +11,8 @@ from dashboard.http import slow_clients as gunicorn_worker_for_slow_clients
 from dashboard.http import slow_clients as incoming_requests
 from dashboard.process import server as gunicorn_server
 from dashboard.settings import Settings
+from dashboard.views import api
+from data.store import stored_selections
 from tests.helpers.paths import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -88,6 +90,10 @@ def test_the_limits_are_those_of_the_code():
         "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
         "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
         "requests for the words of races from one address, a second, of a worker": rights.READ_FROM,
+        "new stored selections of one reader, a second, of a worker": rights.STORED,
+        "of these at once, after a pause, of one reader": rights.STORED_AT_ONCE,
+        "stored selection, characters": api.MAX_QUERY,
+        "stored selections of a store": stored_selections.MAX_STORED,
         "requests for words at once, after a pause, from one address": rights.READ_FROM_AT_ONCE,
     }
 

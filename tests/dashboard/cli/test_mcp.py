@@ -73,6 +73,21 @@ def test_rights_are_those_of_a_token(copied, read, public):
             assert {dataset["dataset"] for dataset in json.loads(listed[1][0])["datasets"]} == datasets
 
 
+@pytest.mark.parametrize("way", ["variable", "file"])
+def test_a_token_need_not_be_an_argument(copied, tmp_path, way):
+    tokens = Tokens(open_store(copied).register)
+    secret = tokens.create("ann", "read")
+    tokens.make_private("tone", ("ann",), None)
+    (tmp_path / "token").write_text(f"{secret}\n")
+    options = ["--token-file", str(tmp_path / "token")] if way == "file" else []
+    variables = environment(store=copied, **({"token": secret} if way == "variable" else {}))
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "dashboard", "mcp", *options], cwd=str(ROOT), env=variables
+    )
+    _, (listed,) = calls(server, ("datasets", {}))
+    assert "tone" in {dataset["dataset"] for dataset in json.loads(listed[1][0])["datasets"]}
+
+
 def test_long_answers_are_cut_and_say_so(seeded):
     answer = {"a": [{"b": [*range(30)], "c": None, "d": 0}] * 25, "e": "text"}
     text, note = small(answer, 20)

@@ -71,3 +71,17 @@ def test_an_answer_that_the_client_has_is_not_sent_again(fresh, path):
     withdraw(fresh.service.store, run, None)
     changed = fresh.client.get(address, headers={"If-None-Match": first.headers["ETag"]})
     assert changed.status_code == 200 and changed.data != first.data
+
+
+def test_people_see_every_address_and_try_it(client, document):
+    page = client.get("/api")
+    assert (page.status_code, page.mimetype) == (200, "text/html") and "<script" not in page.text.partition("<body>")[2]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert f"<code>{method.upper()} {path}</code>" in page.text and f'id="{operation["operationId"]}"' in page.text
+    keys = {"metrics": "ece", "intervals": "", "more": "dataset=tone&binning=mass15"}
+    tried = client.get("/api", query_string={"address": "/api/v1/leaderboard", **keys}, follow_redirects=True)
+    assert tried.json == client.get("/api/v1/leaderboard?dataset=tone&binning=mass15&metrics=ece").json
+    part = client.get("/api", query_string={"address": "/api/v1/runs/{run_id}", "run_id": "a/../b"})
+    assert part.headers["Location"] == "/api/v1/runs/a%2F..%2Fb"
+    assert client.get("/api?address=//elsewhere.example/").status_code == 200, "no other address is opened"

@@ -1,0 +1,41 @@
+import pytest
+
+from data.store import StoreError, open_store, stored_selections
+from data.store.backup import back_up, copy_store, restore_backup
+from data.store.stored_selections import find_selection, keep_selection
+
+PAIRS = [("dataset", "tone"), ("run", "b"), ("run", "a")]
+
+
+def test_a_selection_is_kept_once_under_its_digest(copied):
+    files = open_store(copied).files
+    identity = keep_selection(files, PAIRS)
+    assert keep_selection(files, reversed(PAIRS)) == identity and len(identity) == 20
+    assert find_selection(files, identity) == sorted(PAIRS)
+    assert [path.name for path in (copied / "selections").iterdir()] == [f"{identity}.json"]
+    assert keep_selection(files, PAIRS[:2]) != identity
+    for other in ("x" * 20, "../../tokens", ""):
+        assert find_selection(files, other) is None
+    (copied / "selections" / f"{identity}.json").write_text('[["dataset","tone"]]')
+    assert find_selection(files, identity) is None, "not what was written"
+
+
+def test_it_is_limited(copied, monkeypatch):
+    files = open_store(copied).files
+    with pytest.raises(StoreError, match="at most 262,144 bytes"):
+        keep_selection(files, [("q", "x" * 300_000)])
+    monkeypatch.setattr(stored_selections, "MAX_STORED", 1)
+    keep_selection(files, PAIRS)
+    assert keep_selection(files, PAIRS), "it is there already"
+    with pytest.raises(StoreError, match="as many as it can"):
+        keep_selection(files, PAIRS[:2])
+
+
+def test_backups_and_copies_have_it(copied, tmp_path):
+    store = open_store(copied)
+    identity = keep_selection(store.files, PAIRS)
+    back_up(store, tmp_path / "backup")
+    copy_store(store, open_store(tmp_path / "copy"))
+    restore_backup(open_store(tmp_path / "restored"), tmp_path / "backup")
+    for name in ("backup", "copy", "restored"):
+        assert find_selection(open_store(tmp_path / name).files, identity) == sorted(PAIRS)

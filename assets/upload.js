@@ -69,7 +69,9 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
+        const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
+            ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format, map: map,
             tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
@@ -93,7 +95,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Scores", map),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 

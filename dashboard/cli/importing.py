@@ -32,6 +32,7 @@ from data.importing.seed import SAMPLES
 from data.importing.staging import MAX_MOMENTS, ImportOptions
 from data.plurals import counted
 from data.readers import formats, readers
+from data.recalibration_maps import SCORE_MAPS
 from data.store import Store, open_store
 from data.store.run_tags import LABEL, BadTag, checked_tag, read_tag
 
@@ -49,6 +50,7 @@ class FileOptions(TypedDict):
     columns: tuple[tuple[str, str], ...]
     words: dict[str, float]
     mapping: str | None
+    map: str | None
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -78,6 +80,11 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--words", metavar="WORD=SHARE,...", callback=_read_words, help="What words of confidence mean, as in 'certain=.95'."
+        ),
+        click.option(
+            "--map",
+            type=click.Choice(SCORE_MAPS),
+            help="Makes probabilities of scores that are none, fitted to other questions.",
         ),
         click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
         click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
@@ -147,6 +154,7 @@ def import_options(
         tags=tags,
         columns=options["columns"],
         words=tuple(options["words"].items()),
+        map=options["map"],
         mapping=own,
         mappings=tuple(mappings),
     )

@@ -36,6 +36,7 @@ HINTS: dict[Hint, str] = {
     "dataset": "add --dataset ID",
     "dataset_upload": "use python -m dashboard import",
     "format": "say which one with --as FORMAT",
+    "map": "--map isotonic or --map logistic makes probabilities of them, fitted to other questions",
     "model": "add --model NAME",
     "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
     "--model or --elicitation distinguishes it",

@@ -78,6 +78,7 @@ REMEDIES: dict[Hint, str] = {
     "dataset": "add dataset=ID",
     "dataset_upload": "send it to POST /api/v1/datasets",
     "format": "say which one with format=KEY",
+    "map": "map=isotonic or map=logistic makes probabilities of them, fitted to other questions",
     "model": "add model=NAME",
     "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
     "another model= or elicitation= distinguishes it",

@@ -33,6 +33,7 @@ from data.importing.ingest import Content
 from data.importing.report import Hint
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import formats, readers
+from data.recalibration_maps import SCORE_MAPS
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
 from data.store.run_tags import LABEL, BadTag, checked_tag
@@ -163,6 +164,13 @@ class UploadParameters(Parameters, frozen=True):
     words: Annotated[
         tuple[tuple[str, float], ...], _Words("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table")
     ] = ()
+    map: Annotated[
+        str | None,
+        Choice(
+            "`isotonic` or `logistic`: scores that are no probabilities become some, by a map fitted to other questions",
+            SCORE_MAPS,
+        ),
+    ] = None
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
     grades: Annotated[
@@ -187,6 +195,7 @@ class UploadParameters(Parameters, frozen=True):
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
             columns=tuple((role, column) for role, columns in self.column for column in columns),
             words=self.words,
+            map=self.map,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
 
@@ -314,6 +323,7 @@ HINTS: dict[Hint, str] = {
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
+    "map": "choose a map under Scores; it is fitted to other questions",
     "model": "name it under Model",
     "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
     "name under Model or Elicitation distinguishes it",
@@ -338,6 +348,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         "most": service().settings.max_upload_mb,
         "hints": HINTS,
         "roles": ROLES,
+        "maps": SCORE_MAPS,
     }
     lead = html.Span("Runs and datasets, checked before anything is stored", className="lead")
     token = html.Div(className="api-token", **data(mode=access.page_mode()))

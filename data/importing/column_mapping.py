@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
-# What a column can be. Several columns can be confidences, probabilities of options, or attributes; each other role has one.
+from data.store.answer_states import SCORES
+
+# What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {
     "question_id": "names the question",
     "question": "the text of the question",
@@ -21,6 +23,8 @@ ROLES = {
     "guess": "the model's answer",
     "correct": "whether the answer is right",
     "confidence": "how sure the model is, from 0 to 1, in percent or in words",
+    "certainty": "a number that is no probability, the greater the surer the model is, such as a logit",
+    "uncertainty": "a number that is no probability, the smaller the surer the model is, such as an entropy",
     "options": "the probability of the option that the column is named after",
     "model": "the model",
     "elicitation": "how the confidence was obtained",
@@ -35,7 +39,7 @@ ROLES = {
     "abstained": "whether the model declined to answer",
     "attribute": "anything else",
 }
-SEVERAL = ("confidence", "options", "attribute")
+SEVERAL = ("confidence", *SCORES, "options", "attribute")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 

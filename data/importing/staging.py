@@ -147,6 +147,7 @@ class ImportOptions:
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
         columns: (role, column) of a table of another project; see ``ROLES``.
         words: words of confidence, and the share that each means.
+        map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -166,6 +167,7 @@ class ImportOptions:
     series: int | None = None
     columns: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
+    map: str | None = None
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 

@@ -6,7 +6,7 @@ from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
 from data.importing.checks.run_ids import name_runs
-from data.importing.checks.stated_or_graded import apply_decisions, grade_responses
+from data.importing.checks.stated_or_graded import apply_decisions, grade_responses, map_scores, rank_scores
 from data.importing.staging import ImportOptions, Staging
 
 
@@ -25,9 +25,11 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     staging.report.raise_problems()
     add_votes(staging)
     if staging.has("responses"):
+        rank_scores(staging)
         resolve_confidences(staging)
         apply_decisions(staging, options)
         grade_responses(staging)
         staging.report.raise_problems()
+        map_scores(staging, options)
         name_runs(staging)
         tag_runs(staging, options)

@@ -1,15 +1,22 @@
-"""The correctness of responses: stated in the file, decided by the analyst, or graded against the question."""
+"""The correctness of responses: stated in the file, decided by the analyst, or graded against the question.
+
+Also the confidences of answers that have a score instead: a rank or, if the analyst asks for a map, a probability.
+"""
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import execute_with, first_rows
-from data.importing.report import MAX_LISTED_PROBLEMS, Problem
+from data.duckdb_and_polars import execute, execute_with, first_rows, frame
+from data.importing.report import MAX_LISTED_PROBLEMS, Problem, refuse
 from data.importing.run_gradings import GUESSES, grade_guesses
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
-from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
+from data.recalibration_maps import FOLDS, cross_fitted, folds_of_questions
+from data.store.answer_states import ANSWERED, NEVER_RIGHT, SCORES, among_states, state_sql
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision
@@ -93,3 +100,79 @@ def grade_responses(staging: Staging) -> None:
         "where correct is null", value="s.guess",
     )  # fmt: skip
     run("create view responses_graded as select rowid as row, * from graded_rows")
+
+
+SCORE = " ".join(f"when isfinite(try_cast(attributes['{name}'] as double)) then {sign} * attributes['{name}']::double"
+                 for name, sign in SCORES.items())  # fmt: skip
+
+
+def rank_scores(staging: Staging) -> None:
+    """Set the confidence of scored rows to the rank of their score in the run: above 0, below 1, and equal for equal scores.
+
+    ``scores`` has the numbers, negative where a score is low where the model is sure. Raises ``Refused``.
+    """
+    run = staging.connection.execute
+    if not run("select 1 from responses_ordered where state = 'scored' limit 1").fetchone():
+        return
+    run(f"""create table scores as select row, run_number, question_number, file, ordinal, case {SCORE} end as score
+        from responses_ordered where state = 'scored'""")
+    reason = f"a scored answer has a number in one of the columns {' and '.join(SCORES)}"
+    staging.report_rows("scores", "state", f"'{reason}'", "where score is null", value="'scored'")
+    others = f"""join (select distinct run_number from responses_ordered where {ANSWERED}) using (run_number)
+        where not exists (from scores o where o.run_number = s.run_number and (o.file, o.ordinal) < (s.file, s.ordinal))"""
+    staging.report_rows("scores", "state", "'a run has scores or confidences, not both'", others, value="'scored'")
+    forecasts = "join numbered_runs r on r.n = s.run_number join datasets d using (dataset) where d.kind = 'forecast'"
+    staging.report_rows("scores", "state", "'a forecast is a probability, not a score'", forecasts, value="'scored'")
+    staging.report.raise_problems()
+    run("""update ordered_rows o set confidence = ranked.place / (ranked.highest + 1) from (
+            select row, place, max(place) over (partition by run_number) as highest from (
+                select row, run_number, dense_rank() over (partition by run_number order by score) as place from scores)
+        ) ranked where ranked.row = o.rowid""")
+
+
+def map_scores(staging: Staging, options: ImportOptions) -> None:
+    """Turn scores into confidences by the map that the analyst asks for, cross-fitted by question; else warn that they are none.
+
+    The map of a fold of questions is fitted to the grades of the other questions. The run's elicitation names the map. Raises
+    ``Refused`` if there are no scores, or a run answers a single question.
+    """
+    run, report = staging.connection.execute, staging.report
+    scored = "select table_name from duckdb_tables() where table_name = 'scores'"
+    if not run(scored).fetchone():
+        if options.map:
+            raise refuse(staging.files[0].name, "no answer has a score, so there is nothing to map to probabilities")
+        return
+    if not options.map:
+        report.warn("scores are no probabilities: metrics of order count them (such as AUROC and AURC), others do not", "map")
+        return
+    sql = "select n, dataset, model, elicitation from numbered_runs semi join scores on run_number = n"
+    numbered = {n: RunKey(*key) for n, *key in run(sql).fetchall()}
+    mapped = []
+    for n, key in numbered.items():
+        items = frame(
+            staging.connection,
+            f"""select s.file, s.ordinal, s.question_number, s.score, g.correct
+            from scores s join responses_graded g using (file, ordinal) where s.run_number = {n}""",
+        )
+        question = items["question_number"].rank("dense").to_numpy().astype(np.int64) - 1
+        if question.max() < 1:
+            raise refuse(staging.files[0].name, f"{key.model} ({key.elicitation}) answers one question; a map needs at least two")
+        folds = folds_of_questions(int(question.max()) + 1)[question]
+        confidence = cross_fitted(options.map, items["score"].to_numpy(), items["correct"].to_numpy(), folds, FOLDS)
+        mapped.append(items.select("file", "ordinal").with_columns(mapped=np.clip(confidence, 0, 1)))
+    execute_with(staging.connection, pl.concat(mapped), "create table mapped_scores as from given")
+    run("""
+        create table mapped_rows as
+            select s.* exclude (row) replace (
+                coalesce(m.mapped, s.confidence) as confidence, if(m.mapped is null, s.state, null) as state)
+            from responses_graded s left join mapped_scores m using (file, ordinal) order by s.row;
+        drop view responses_graded;
+        create view responses_graded as select rowid as row, * from mapped_rows""")
+    renamed = {key: key._replace(elicitation=f"{key.elicitation}, {options.map} map") for key in numbered.values()}
+    where = "dataset = $dataset and model = $model and elicitation = $elicitation"
+    for table, (old, new) in product(("numbered_runs", "tags_read"), renamed.items()):
+        sql = f"update {table} set elicitation = $mapped where {where}"
+        execute(staging.connection, sql, old._asdict() | {"mapped": new.elicitation})
+    staging.respondents = {renamed.get(key, key) for key in staging.respondents}
+    report.skipped = {renamed.get(RunKey(*key), key): reasons for key, reasons in report.skipped.items()}
+    staging.grading_names = {renamed.get(key, key): name for key, name in staging.grading_names.items()}

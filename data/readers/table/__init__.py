@@ -39,6 +39,8 @@ These rules decide the rest:
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
   holds percentages. Words mean what you state. Columns named after the options, which add up to 1, are a distribution; the
   confidence is the probability of the option that was chosen. Blank cells and NaN are answers without a confidence.
+- **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
+  says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
   column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
   "A or B" or end in parentheses. Other guesses are graded by Clueline's rules.

@@ -29,6 +29,7 @@ from data.readers.table.names import (
     tokens,
 )
 from data.readers.table.read import SHEET, Table
+from data.store.answer_states import SCORES
 
 MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
@@ -445,6 +446,8 @@ def _confidences(state: _Guessing) -> None:
                 state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
             elif column.has_words:
                 state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
+    if not state.has("confidence", "options", "outcome", *SCORES):
+        _scores(state, named)
     for name in state.roles.get("confidence", ()):
         column = state.columns[name]
         words = tuple(word.lower() for word in column.distinct if number(word) is None)
@@ -461,16 +464,16 @@ def _confidences(state: _Guessing) -> None:
         elif column.scale == "none" and column.is_numeric:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
-            state.result.unclear.append(Unclear(reason, name))
+            state.result.unclear.append(Unclear(reason, name, tuple((role, name) for role in SCORES)))
     unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
-    if state.has("confidence", "options"):
+    if state.has("confidence", "options", *SCORES):
         for column in unnamed:
             choices = (("confidence", column.name), ("attribute", column.name))
             reason = "its numbers could be another confidence, and its name says nothing"
             state.result.unclear.append(Unclear(reason, column.name, choices))
     else:
-        scores = [c for c in state.free if c.is_numeric and c.name_says(SCORE)]
+        scores = [c for c in state.free if c.is_numeric and any(map(c.name_says, (SCORE, *SCORES)))]
         shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
         shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE and c not in scores]
         why = f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
@@ -478,8 +481,31 @@ def _confidences(state: _Guessing) -> None:
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
         if candidates or scores:
             state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
+            if not candidates:
+                state.result.unclear[-1] = replace(
+                    state.result.unclear[-1], column=scores[0].name, choices=tuple((role, scores[0].name) for role in SCORES)
+                )
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def _scores(state: _Guessing, named: Sequence[Column]) -> None:
+    """Find numbers that are no probabilities. The name says whether they grow with how sure the model is, or it is asked."""
+    scored = [(role, column) for column in state.free if column.is_numeric for role in SCORES if column.name_says(role)]
+    for role, column in scored:
+        direction = "high" if SCORES[role] > 0 else "low"
+        state.take(role, column.name, f"by its name: no probability, but a score that is {direction} where the model is sure")
+    for column in named if not scored else ():
+        if column.is_numeric and column.scale == "none":
+            least, most = min(column.numbers), max(column.numbers)
+            reason = f"its numbers run from {least:g} to {most:g}: is the model sure where they are high, or where they are low?"
+            state.result.unclear.append(Unclear(reason, column.name, tuple((role, column.name) for role in SCORES)))
+    others = [
+        c.name for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and (not roles_of(c.name) or c.name_says(SCORE))
+    ]
+    others = [name for name in others if not {*tokens(name)} & NO_CONFIDENCE]
+    if scored and others:
+        state.result.notes.append(f"{', '.join(others)}: kept as attributes; these could be confidences or scores as well")
 
 
 def _groups(state: _Guessing) -> None:

@@ -379,7 +379,59 @@ def test_answers_without_any_confidence_are_kept(store, tmp_path):
     assert [row[2:] for row in answers(store, report)] == [(None, right, "no_confidence") for right in (1, 0, 0)]
     assert store.snapshot().rows("select elicitation, items from runs") == [("no confidence", 0)]
     assert any("no column holds a confidence" in warning for warning in report.warnings)
-    scored = [row | {"entropy": f"{n}.5"} for n, row in enumerate(rows)]
+    scored = [row | {"energy": f"{n}.5"} for n, row in enumerate(rows)]
     with pytest.raises(Refused, match="a measure of uncertainty"):
         put(store, write(tmp_path / "scored.csv", scored), model="m")
-    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "entropy"),))
+    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "energy"),))
+
+
+SCORED = [
+    {
+        "id": f"q{n}",
+        "correct": "10"[n % 2],
+        "entropy": f"{n / 2}",
+        "mean logprob": f"-{n}.5",
+        "energy": f"{n}",
+        "cosine": f".{n}1",
+    }
+    for n in range(4)
+]
+
+
+def without(*names):
+    return [{key: cell for key, cell in row.items() if key not in names} for row in SCORED]
+
+
+def test_scores_are_runs_and_kept_as_they_are(store, tmp_path):
+    report = put(store, write(tmp_path / "a.csv", without("cosine")))
+    snapshot = store.snapshot()
+    sql = "select elicitation, state, confidence, attributes::varchar from {} r join runs using (run) order by all"
+    rows = snapshot.rows(sql.format(snapshot.responses(report.runs)))
+    ranks = [1 / 5, 2 / 5, 3 / 5, 4 / 5]
+    assert [(row[0], row[2]) for row in rows] == [(name, rank) for name in ("entropy", "mean logprob") for rank in ranks]
+    assert {row[1] for row in rows} == {"scored"}
+    assert (rows[0][3], rows[-1][3]) == ("{energy=3, uncertainty=1.5}", "{certainty=-0.5, energy=0}")
+    assert {*report.hints} == {"map", "model"}
+
+
+def test_scores_beside_a_confidence_are_attributes(store, tmp_path):
+    rows = [row | {"confidence": "0.5"} for row in without("energy", "cosine")]
+    report = put(store, write(tmp_path / "a.csv", rows))
+    assert [row[2] for row in answers(store, report)] == [0.5] * 4
+
+
+def test_what_else_could_be_a_score_is_named(store, tmp_path):
+    report = put(store, write(tmp_path / "a.csv", without("mean logprob", "energy")))
+    assert "a.csv: cosine: kept as attributes; these could be confidences or scores as well" in report.warnings
+    report = put(store, tmp_path / "a.csv", columns=(("certainty", "cosine"),), model="other")
+    assert len(report.runs) == 1 and "cosine" in report.lines[-1]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("energy", "{}"), ("confidence", "-{}.5"), ("certainty", "{}5000")])
+def test_the_direction_of_a_score_is_asked(store, tmp_path, name, numbers):
+    rows = [{"id": row["id"], "correct": row["correct"], name: numbers.format(n)} for n, row in enumerate(SCORED)]
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "a.csv", rows))
+    assert questions(refused) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
+    report = put(store, tmp_path / "a.csv", columns=(("uncertainty", name),))
+    assert len(report.runs) == 1

@@ -59,7 +59,8 @@
         const scale = make("select", { id: "upload-scale", class: "text" },
             make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
         const respondents = make("select", { id: "upload-respondents", class: "text" },
-            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
+            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"),
+            make("option", { value: "agreement" }, "answers of a model, whose agreement is the confidence"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -76,6 +77,7 @@
         // Returns the keys of the address for the values in the fields.
         function keys() {
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
+            if (given.respondents === "agreement") Object.assign(given, { respondents: "", agreement: "1" });
             for (const [name, value] of tagsOf(tags)) given["tag." + name] = value;
             return given.dataset === NEW ? { ...given, dataset: id, title } : given;
         }

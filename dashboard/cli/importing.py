@@ -51,6 +51,7 @@ class FileOptions(TypedDict):
     words: dict[str, float]
     mapping: str | None
     map: str | None
+    agreement: bool
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -80,6 +81,11 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--words", metavar="WORD=SHARE,...", callback=_read_words, help="What words of confidence mean, as in 'certain=.95'."
+        ),
+        click.option(
+            "--agreement",
+            is_flag=True,
+            help="Of samples without a confidence, takes the most frequent answer, and its share as the confidence.",
         ),
         click.option(
             "--map",
@@ -155,6 +161,7 @@ def import_options(
         columns=options["columns"],
         words=tuple(options["words"].items()),
         map=options["map"],
+        agreement=options["agreement"],
         mapping=own,
         mappings=tuple(mappings),
     )

@@ -31,6 +31,7 @@ from queries.selection.parameter_kinds import BadRequest
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
+    "agreement": "--agreement takes the most frequent answer, and its share of the samples as the confidence",
     "classes": "add --classes A,B,C",
     "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",

@@ -73,6 +73,7 @@ class ImportJob(msgspec.Struct):
 
 
 REMEDIES: dict[Hint, str] = {
+    "agreement": "agreement=1 takes the most frequent answer, and its share of the samples as the confidence",
     "classes": "add classes=A,B,C",
     "column": "add column.ROLE=COLUMN",
     "dataset": "add dataset=ID",

@@ -164,6 +164,12 @@ class UploadParameters(Parameters, frozen=True):
     words: Annotated[
         tuple[tuple[str, float], ...], _Words("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table")
     ] = ()
+    agreement: Annotated[
+        bool,
+        Flag(
+            "`1`: of three or more samples without a confidence, the most frequent answer counts, with its share of the samples"
+        ),
+    ] = False
     map: Annotated[
         str | None,
         Choice(
@@ -195,6 +201,7 @@ class UploadParameters(Parameters, frozen=True):
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
             columns=tuple((role, column) for role, columns in self.column for column in columns),
             words=self.words,
+            agreement=self.agreement,
             map=self.map,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
@@ -319,6 +326,7 @@ OFF = (
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
     "classes": "name them under Classes, separated by commas",
+    "agreement": "choose it under Column sample holds",
     "column": "choose it in the table below",
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",

@@ -13,10 +13,9 @@ from typing import Any
 
 from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
     EvaluationLog,
     as_dict,
     as_list,

@@ -16,11 +16,10 @@ from typing import Any
 
 from data.importing.file_folder_or_zip import START, Incoming
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_files import TableFile
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
     EvaluationLog,
     NothingToCalibrate,
     as_dict,

@@ -25,7 +25,6 @@ from data.plurals import counted
 from data.store.answer_states import State
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
-UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "options", "correct", "state", "sample", "place")

@@ -14,11 +14,11 @@ import polars as pl
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
-from data.readers.shared.evaluation_log import UNSTATED, dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,

@@ -70,10 +70,12 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
+        const pattern = box("upload-pattern");
+        pattern.placeholder = "Confidence: {percent}";
         const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
             ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
         const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format, map: map,
-            tags: tags, id: id, title: title };
+            confidence_pattern: pattern,            tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
@@ -97,7 +99,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Scores", map),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Confidence in the output", pattern), labelled("Scores", map),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 

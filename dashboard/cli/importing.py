@@ -15,7 +15,16 @@ import click
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
-from data.importing.column_mapping import NAME, ROLES, BadMapping, keep_mapping, kept_mappings, read_mapping, read_words
+from data.importing.column_mapping import (
+    NAME,
+    ROLES,
+    BadMapping,
+    keep_mapping,
+    kept_mappings,
+    read_mapping,
+    read_pattern,
+    read_words,
+)
 from data.importing.distributed_import import (
     Group,
     PreparedRuns,
@@ -52,6 +61,7 @@ class FileOptions(TypedDict):
     mapping: str | None
     map: str | None
     agreement: bool
+    confidence_pattern: str
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,6 +96,13 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             "--agreement",
             is_flag=True,
             help="Of samples without a confidence, takes the most frequent answer, and its share as the confidence.",
+        ),
+        click.option(
+            "--confidence-pattern",
+            metavar="PATTERN",
+            default="",
+            callback=_read_pattern,
+            help="How outputs state a confidence, as in 'Confidence: {percent}' or '{share} sure'.",
         ),
         click.option(
             "--map",
@@ -160,6 +177,7 @@ def import_options(
         tags=tags,
         columns=options["columns"],
         words=tuple(options["words"].items()),
+        confidence_pattern=options["confidence_pattern"],
         map=options["map"],
         agreement=options["agreement"],
         mapping=own,
@@ -170,6 +188,13 @@ def import_options(
 def mappings_folder(store: Store) -> Path:
     """Return the folder of this host in which the mappings of a store are kept."""
     return store.local / "mappings"
+
+
+def _read_pattern(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return text and read_pattern(text).text
+    except BadMapping as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _read_columns(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -42,6 +42,7 @@ HINTS: dict[Hint, str] = {
     "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
     "--model or --elicitation distinguishes it",
     "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
+    "pattern": "--confidence-pattern PATTERN reads it",
     "percent": "if the file has percentages, add --confidence-scale percent",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",

@@ -84,6 +84,7 @@ REMEDIES: dict[Hint, str] = {
     "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
     "another model= or elicitation= distinguishes it",
     "password": "unpack it before you send it",
+    "pattern": "confidence_pattern=PATTERN reads it",
     "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
     "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",

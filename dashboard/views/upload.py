@@ -28,7 +28,7 @@ from dashboard.ui.messages import prompts
 from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
-from data.importing.column_mapping import ROLES, BadMapping, read_words
+from data.importing.column_mapping import ROLES, BadMapping, read_pattern, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
@@ -130,6 +130,17 @@ class _Words(Kind[tuple[tuple[str, float], ...]]):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _Pattern(Text):
+    """How outputs state a confidence."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        try:
+            return read_pattern(super().read(key, texts, facets)).text
+        except BadMapping as error:
+            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -170,6 +181,9 @@ class UploadParameters(Parameters, frozen=True):
             "`1`: of three or more samples without a confidence, the most frequent answer counts, with its share of the samples"
         ),
     ] = False
+    confidence_pattern: Annotated[
+        str, _Pattern("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence")
+    ] = ""
     map: Annotated[
         str | None,
         Choice(
@@ -202,6 +216,7 @@ class UploadParameters(Parameters, frozen=True):
             columns=tuple((role, column) for role, columns in self.column for column in columns),
             words=self.words,
             agreement=self.agreement,
+            confidence_pattern=self.confidence_pattern,
             map=self.map,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
@@ -336,6 +351,7 @@ HINTS: dict[Hint, str] = {
     "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
     "name under Model or Elicitation distinguishes it",
     "password": "unpack it before you upload it",
+    "pattern": "write it under Confidence in the output",
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",

@@ -149,6 +149,7 @@ class ImportOptions:
         columns: (role, column) of a table of another project; see ``ROLES``.
         words: words of confidence, and the share that each means.
         agreement: whether the share of samples that agree is the confidence of runs without any.
+        confidence_pattern: how outputs state a confidence, as in ``column_mapping.read_pattern``; blank if it is not stated.
         map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
@@ -170,6 +171,7 @@ class ImportOptions:
     columns: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
     agreement: bool = False
+    confidence_pattern: str = ""
     map: str | None = None
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()

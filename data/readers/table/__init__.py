@@ -158,6 +158,8 @@ def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
     kept = (mapping for mapping in options.mappings if columns and {*mapping.columns} == columns)
     mapping = options.mapping or next(kept, ColumnMapping())
     mapping = mapping.with_roles(options.columns, dict(options.words))
+    if options.confidence_pattern:
+        mapping = replace(mapping, pattern=options.confidence_pattern)
     return replace(mapping, percent=True) if options.percent else mapping
 
 
@@ -181,6 +183,8 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         if guesses.unclear:
             raise Refused([_problem(table, unclear) for unclear in guesses.unclear], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
+        if guesses.offered:
+            staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
         if not guesses.mapping.column("model") and not options.model:
             staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
         builder = Builder(table, guesses, options, stem_of(incoming.name))
@@ -208,6 +212,8 @@ def _problem(table: Table, unclear: Unclear) -> Problem:
     if unclear.words:
         choices = tuple(f"{word}=?" for word in unclear.words)
         return Problem(table.name, 1, unclear.column, None, unclear.reason, "words", choices=choices)
+    if unclear.pattern:
+        return Problem(table.name, 1, None, None, unclear.reason, "pattern")
     if unclear.scale:
         return Problem(table.name, 1, unclear.column, None, unclear.reason, "percent")
     choices = tuple(f"{role}={column}" for role, column in unclear.choices)

@@ -13,12 +13,13 @@ import polars as pl
 
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
+from data.importing.column_mapping import BadMapping, read_pattern
 from data.importing.report import Problem, refuse
 from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
-from data.readers.shared.evaluation_log import dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import STATED, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,
@@ -180,6 +181,8 @@ class Builder:
             return [None] * len(self.table)
         # A model may well answer "none" or "-".
         texts = [(cell or "").strip() for cell in self.table.columns[name]]
+        if name == self.guesses.stated_in:
+            texts = [read_pattern(self.mapping.pattern).without(text) for text in texts]
         return [text if text.lower() not in ("", "nan", "<na>") else None for text in texts]
 
     def corrects(self) -> list[float | None]:
@@ -219,6 +222,12 @@ class Builder:
         nothing: list[str | None] = [None] * len(self.table)
         result = [(name, self.shares(name), nothing) for name in self.mapping.roles.get("confidence", ())]
         columns = self.mapping.roles.get("options", ())
+        if self.guesses.stated_in:
+            try:
+                shares = read_pattern(self.mapping.pattern).column(self.table.columns[self.guesses.stated_in])
+            except BadMapping as error:
+                raise refuse(self.table.name, str(error), column=self.guesses.stated_in, hint="pattern") from error
+            result.append((STATED, shares, nothing))
         if not result and not columns and not {*SCORES} & self.mapping.roles.keys():
             return [(UNSTATED, [None] * len(self.table), nothing)]
         if columns:

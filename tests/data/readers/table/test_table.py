@@ -4,11 +4,12 @@ import gzip
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
-from data.importing.column_mapping import ColumnMapping, keep_mapping, kept_mappings
+from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
 from data.importing.report import Refused
 from data.store import open_store
 from tests.helpers.bundle_factory import put, table
@@ -435,3 +436,48 @@ def test_the_direction_of_a_score_is_asked(store, tmp_path, name, numbers):
     assert questions(refused) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
     report = put(store, tmp_path / "a.csv", columns=(("uncertainty", name),))
     assert len(report.runs) == 1
+
+
+OUTPUTS = [
+    {"question": "Which river?", "gold": "Nile", "output": "The Nile. **Confidence:** 85%"},
+    {"question": "Which city?", "gold": "Paris", "output": "Rome (confidence: 40 %)"},
+    {"question": "Which sea?", "gold": "Red Sea", "output": "First I said Confidence: 10%.\nDead Sea, Confidence: 55.5%"},
+    {"question": "Which lake?", "gold": "Chad", "output": "no idea"},
+]
+
+
+def test_a_pattern_finds_the_confidence_in_an_output(store, tmp_path):
+    """The usual pattern is offered. Where it is the guess that states one, this is no part of the answer."""
+    path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
+    report = put(store, path)
+    offer = "a.csv: 3 of the first 4 texts of output state a confidence, as in 'Confidence: {percent}'"
+    assert offer in report.warnings and "pattern" in report.hints
+    report = put(store, path, confidence_pattern="Confidence: {percent}")
+    texts = ["The Nile.", "Rome", "First I said .\nDead Sea", "no idea"]
+    expected = zip(texts, [0.85, 0.4, 0.555, None], [1, 0, 0, 0], strict=True)
+    assert [row[1:4] for row in answers(store, report)] == [*expected]
+    (facts,) = store.snapshot().rows("select elicitation, no_confidence from runs where run = $r", {"r": report.runs[0]})
+    assert facts == ("verbalized", 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [("{share} sure", "no column states a confidence"), ("Confidence: {percent}", "these are no percentages: use {share}")],
+)
+def test_a_pattern_that_does_not_fit_is_refused(store, tmp_path, pattern, reason):
+    rows = [row | {"output": f"Nile. Confidence: 0.{n}"} for n, row in enumerate(OUTPUTS)]
+    with pytest.raises(Refused, match=reason):
+        put(store, write(tmp_path / "a.csv", with_ids(*rows)), confidence_pattern=pattern)
+
+
+def test_a_kept_mapping_has_the_pattern(store, tmp_path):
+    path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
+    (mapping,) = put(store, path, confidence_pattern="Confidence: {percent}").mappings
+    keep_mapping(tmp_path / "kept", replace(mapping, name="lab"))
+    assert put(store, path, mappings=tuple(kept_mappings(tmp_path / "kept"))).stored
+
+
+@pytest.mark.parametrize("text", ["Confidence", "{percent}", "{share} {percent}", "Confidence: {score}", "x" * 99 + "{share}"])
+def test_what_is_no_pattern(text):
+    with pytest.raises(BadMapping, match="is no pattern"):
+        read_pattern(text)

@@ -59,7 +59,8 @@
         const scale = make("select", { id: "upload-scale", class: "text" },
             make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
         const respondents = make("select", { id: "upload-respondents", class: "text" },
-            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
+            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"),
+            make("option", { value: "agreement" }, "answers of a model, whose agreement is the confidence"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -69,11 +70,16 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
-            tags: tags, id: id, title: title };
+        const pattern = box("upload-pattern");
+        pattern.placeholder = "Confidence: {percent}";
+        const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
+            ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format, map: map,
+            confidence_pattern: pattern,            tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
+            if (given.respondents === "agreement") Object.assign(given, { respondents: "", agreement: "1" });
             for (const [name, value] of tagsOf(tags)) given["tag." + name] = value;
             return given.dataset === NEW ? { ...given, dataset: id, title } : given;
         }
@@ -93,7 +99,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Confidence in the output", pattern), labelled("Scores", map),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 

@@ -13,6 +13,7 @@ from itertools import groupby
 import msgspec
 import numpy as np
 
+from data.recalibration_maps import FOLDS, folds_of_questions
 from data.store import Snapshot
 from queries.engine import inference
 from queries.engine.bootstrap import (
@@ -42,7 +43,6 @@ from queries.metrics.kernels.decisions import (
 )
 from queries.metrics.kernels.selective import PARTS, risk_at
 from queries.query_time_limit import check_time_limit
-from queries.recalibration import FOLDS, folds_of_questions
 from queries.selection import Selection, number, selection_keys
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given

@@ -26,6 +26,7 @@ from queries.engine.ranked_metric_rows import (
     run_rows,
     set_bounds,
     state_fields,
+    states_present,
 )
 from queries.engine.run_pairs import runs_by_id
 from queries.engine.selected_answers import chosen, counts_by_run, state_counts
@@ -126,7 +127,7 @@ def leaderboard(
     the difference below which two runs are equal, in the units of each metric.
     """
     divided, states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
-    groups, claimed = groups_by_counted(metrics, bool(states)), ranked_metrics(snapshot, selection.dataset)
+    groups, claimed = groups_by_counted(metrics, states_present(states.values())), ranked_metrics(snapshot, selection.dataset)
     measured = [
         _measure(snapshot, selection.replace(counted=counted), divided, of_group, states, intervals, claimed, margin)
         for counted, of_group in groups.items()

@@ -9,9 +9,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from data.recalibration_maps import (
+    FOLDS,
+    METHODS,
+    SURE,
+    LogOddsMap,
+    Map,
+    cross_fitted,
+    distribution_temperature,
+    fit,
+    folds_of_questions,
+)
 from data.store import Snapshot
 from data.store.answer_states import among_states
-from queries.engine.bootstrap import DIGITS, SEED
+from queries.engine.bootstrap import DIGITS
 from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import RunDistributions, tempered_distributions
 from queries.engine.distribution_statistics import selected_distributions
@@ -24,19 +35,9 @@ from queries.engine.run_columns import sample_numbers
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
-from queries.metrics.kernels.recalibration import (
-    METHODS,
-    SURE,
-    LogOddsMap,
-    Map,
-    cross_fitted,
-    distribution_temperature,
-    fit,
-)
 from queries.metrics.metric import Floats
 from queries.selection import Selection, has_forecasts, number, selection_keys
 
-FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
 MAX_ITEMS = 20  # listed of the items that lose most
 
@@ -217,11 +218,6 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
         order by p.run, q.place, p.sample, p.clue""",
         parameters,
     )
-
-
-def folds_of_questions(questions: int) -> np.ndarray:
-    """Return the fold of each question, or cluster, at random from a fixed seed; sizes differ by at most one."""
-    return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 
 def _folds(part: pl.DataFrame) -> Ints | None:

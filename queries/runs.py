@@ -11,8 +11,9 @@ import msgspec
 from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
 from data.store import Snapshot
-from data.store.answer_states import OTHER_STATES, state_sql
+from data.store.answer_states import OTHER_STATES, State, state_sql
 from data.store.query_to_file import Form, Table
+from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
@@ -50,7 +51,8 @@ class RunFacts(msgspec.Struct):
     missing_questions: int  # questions of the dataset that it did not answer
     samples: int  # largest number of answers to one clue
     respondents: bool  # whether these are the answers of different people
-    no_confidence: int  # answers without a confidence; neither these nor the next three are among the items
+    scored: int  # answers with a score that is no probability; neither these nor the next four are among the items
+    no_confidence: int  # answers without a confidence
     unparsed: int  # answers that could not be read
     abstained: int  # the model declined to answer
     failed: int  # calls that got no answer
@@ -152,7 +154,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "failed": "failed" if has("failed") else None,
         "state": "state" if has("state is not null") else None,
         "guess": "guess" if has("guess is not null") else None,
-        "confidence": "if(failed, null, confidence)",
+        "confidence": "if(failed or state is not null, null, confidence)",
         "correct": f"case when {STATED} then correct end" if has(STATED) else None,
         "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
         "options": nested(distribution) if has("options is not null") else None,
@@ -205,16 +207,30 @@ class GradedResponse(msgspec.Struct):
     confidence: float | None  # None where there is none; 0 for a failed call
     correct: float
     failed: bool
-    state: str  # answered, no_confidence, unparsed, abstained or failed
+    state: str  # answered, scored, no_confidence, unparsed, abstained or failed
     graded: str  # see responses.graded in data/store/run_files.py
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
     """Return the first answers of some runs, in the dataset's order of questions."""
     rows = snapshot.frame(
-        f"""select run, question_id, clue, sample, guess, confidence, correct, failed, {state_sql()} as state, graded
+        f"""select run, question_id, clue, sample, guess, if(state is null, confidence, null) as confidence, correct, failed,
+            {state_sql()} as state, graded
         from {snapshot.responses(names)} r join questions q using (dataset, question_id)
         order by q.position, clue, sample, run limit $most""",
         {"most": most},
     )
     return [GradedResponse(**row) for row in rows.to_dicts()]
+
+
+class StatesOfAnswers(msgspec.Struct):
+    """Number of responses that are no answers with a confidence, by state; states without any are absent."""
+
+    counts: dict[State, int]
+
+
+def states_of_answers(snapshot: Snapshot, selection: Selection) -> StatesOfAnswers:
+    """Count the responses of a selection's runs that are no answers with a confidence."""
+    by_run = counts_by_run(state_counts(snapshot, selection)).values()
+    counts = {state: sum(states[state] for states in by_run) for state in OTHER_STATES}
+    return StatesOfAnswers({state: count for state, count in counts.items() if count})

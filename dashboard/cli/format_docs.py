@@ -70,7 +70,8 @@ A run is identified by its content, and never changes. These rules hold for ever
 STATES_OF_RESPONSES = (
     "The `state` of a response can be blank: a guess without a confidence (blank, or NaN) is `no_confidence`, other rows are "
     "`answered` or, with `failed`, failed calls. `unparsed` (no answer could be read) and `abstained` (the model declined) are "
-    "never right. These rows need no confidence; one that is stated is left out, with a warning."
+    "never right. `scored` is a guess with a number that is no probability, in the column `certainty` or `uncertainty`. These "
+    "rows need no confidence; one that is stated is left out, with a warning."
 )
 
 

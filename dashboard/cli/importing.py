@@ -15,7 +15,16 @@ import click
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
-from data.importing.column_mapping import NAME, ROLES, BadMapping, keep_mapping, kept_mappings, read_mapping, read_words
+from data.importing.column_mapping import (
+    NAME,
+    ROLES,
+    BadMapping,
+    keep_mapping,
+    kept_mappings,
+    read_mapping,
+    read_pattern,
+    read_words,
+)
 from data.importing.distributed_import import (
     Group,
     PreparedRuns,
@@ -32,6 +41,7 @@ from data.importing.seed import SAMPLES
 from data.importing.staging import MAX_MOMENTS, ImportOptions
 from data.plurals import counted
 from data.readers import formats, readers
+from data.recalibration_maps import SCORE_MAPS
 from data.store import Store, open_store
 from data.store.run_tags import LABEL, BadTag, checked_tag, read_tag
 
@@ -49,6 +59,9 @@ class FileOptions(TypedDict):
     columns: tuple[tuple[str, str], ...]
     words: dict[str, float]
     mapping: str | None
+    map: str | None
+    agreement: bool
+    confidence_pattern: str
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -78,6 +91,23 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--words", metavar="WORD=SHARE,...", callback=_read_words, help="What words of confidence mean, as in 'certain=.95'."
+        ),
+        click.option(
+            "--agreement",
+            is_flag=True,
+            help="Of samples without a confidence, takes the most frequent answer, and its share as the confidence.",
+        ),
+        click.option(
+            "--confidence-pattern",
+            metavar="PATTERN",
+            default="",
+            callback=_read_pattern,
+            help="How outputs state a confidence, as in 'Confidence: {percent}' or '{share} sure'.",
+        ),
+        click.option(
+            "--map",
+            type=click.Choice(SCORE_MAPS),
+            help="Makes probabilities of scores that are none, fitted to other questions.",
         ),
         click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
         click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
@@ -147,6 +177,9 @@ def import_options(
         tags=tags,
         columns=options["columns"],
         words=tuple(options["words"].items()),
+        confidence_pattern=options["confidence_pattern"],
+        map=options["map"],
+        agreement=options["agreement"],
         mapping=own,
         mappings=tuple(mappings),
     )
@@ -155,6 +188,13 @@ def import_options(
 def mappings_folder(store: Store) -> Path:
     """Return the folder of this host in which the mappings of a store are kept."""
     return store.local / "mappings"
+
+
+def _read_pattern(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return text and read_pattern(text).text
+    except BadMapping as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _read_columns(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

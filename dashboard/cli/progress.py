@@ -31,15 +31,18 @@ from queries.selection.parameter_kinds import BadRequest
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
+    "agreement": "--agreement takes the most frequent answer, and its share of the samples as the confidence",
     "classes": "add --classes A,B,C",
     "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",
     "dataset_upload": "use python -m dashboard import",
     "format": "say which one with --as FORMAT",
+    "map": "--map isotonic or --map logistic makes probabilities of them, fitted to other questions",
     "model": "add --model NAME",
     "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
     "--model or --elicitation distinguishes it",
     "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
+    "pattern": "--confidence-pattern PATTERN reads it",
     "percent": "if the file has percentages, add --confidence-scale percent",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",

@@ -73,15 +73,18 @@ class ImportJob(msgspec.Struct):
 
 
 REMEDIES: dict[Hint, str] = {
+    "agreement": "agreement=1 takes the most frequent answer, and its share of the samples as the confidence",
     "classes": "add classes=A,B,C",
     "column": "add column.ROLE=COLUMN",
     "dataset": "add dataset=ID",
     "dataset_upload": "send it to POST /api/v1/datasets",
     "format": "say which one with format=KEY",
+    "map": "map=isotonic or map=logistic makes probabilities of them, fitted to other questions",
     "model": "add model=NAME",
     "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
     "another model= or elicitation= distinguishes it",
     "password": "unpack it before you send it",
+    "pattern": "confidence_pattern=PATTERN reads it",
     "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
     "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",

@@ -17,9 +17,10 @@ class IncomingRun(msgspec.Struct):
     """One run of a file.
 
     ``missing_questions`` counts the questions of the dataset that the run does not answer, and ``items`` its answers with a
-    confidence. Answers that are ``unparsed`` could not be read. The model declined the ``abstained`` ones. ``failed`` counts
-    calls without an answer, and ``skipped`` rows without an answer with a confidence, by reason. ``stored`` says whether the
-    store already had exactly this run. ``gradings`` names further gradings that the file adds to such a run.
+    confidence. ``scored`` answers have a number instead that is no probability. Answers that are ``unparsed`` could not be read.
+    The model declined the ``abstained`` ones. ``failed`` counts calls without an answer, and ``skipped`` rows without an answer
+    with a confidence, by reason. ``stored`` says whether the store already had exactly this run. ``gradings`` names further
+    gradings that the file adds to such a run.
     """
 
     run: str
@@ -29,6 +30,7 @@ class IncomingRun(msgspec.Struct):
     items: int
     questions: int
     missing_questions: int
+    scored: int
     no_confidence: int
     unparsed: int
     abstained: int

@@ -28,11 +28,12 @@ from dashboard.ui.messages import prompts
 from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
-from data.importing.column_mapping import ROLES, BadMapping, read_words
+from data.importing.column_mapping import ROLES, BadMapping, read_pattern, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import formats, readers
+from data.recalibration_maps import SCORE_MAPS
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
 from data.store.run_tags import LABEL, BadTag, checked_tag
@@ -129,6 +130,17 @@ class _Words(Kind[tuple[tuple[str, float], ...]]):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _Pattern(Text):
+    """How outputs state a confidence."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        try:
+            return read_pattern(super().read(key, texts, facets)).text
+        except BadMapping as error:
+            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -163,6 +175,22 @@ class UploadParameters(Parameters, frozen=True):
     words: Annotated[
         tuple[tuple[str, float], ...], _Words("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table")
     ] = ()
+    agreement: Annotated[
+        bool,
+        Flag(
+            "`1`: of three or more samples without a confidence, the most frequent answer counts, with its share of the samples"
+        ),
+    ] = False
+    confidence_pattern: Annotated[
+        str, _Pattern("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence")
+    ] = ""
+    map: Annotated[
+        str | None,
+        Choice(
+            "`isotonic` or `logistic`: scores that are no probabilities become some, by a map fitted to other questions",
+            SCORE_MAPS,
+        ),
+    ] = None
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
     grades: Annotated[
@@ -187,6 +215,9 @@ class UploadParameters(Parameters, frozen=True):
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
             columns=tuple((role, column) for role, columns in self.column for column in columns),
             words=self.words,
+            agreement=self.agreement,
+            confidence_pattern=self.confidence_pattern,
+            map=self.map,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
 
@@ -310,14 +341,17 @@ OFF = (
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
     "classes": "name them under Classes, separated by commas",
+    "agreement": "choose it under Column sample holds",
     "column": "choose it in the table below",
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
+    "map": "choose a map under Scores; it is fitted to other questions",
     "model": "name it under Model",
     "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
     "name under Model or Elicitation distinguishes it",
     "password": "unpack it before you upload it",
+    "pattern": "write it under Confidence in the output",
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
@@ -338,6 +372,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         "most": service().settings.max_upload_mb,
         "hints": HINTS,
         "roles": ROLES,
+        "maps": SCORE_MAPS,
     }
     lead = html.Span("Runs and datasets, checked before anything is stored", className="lead")
     token = html.Div(className="api-token", **data(mode=access.page_mode()))

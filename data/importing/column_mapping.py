@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-# What a column can be. Several columns can be confidences, probabilities of options, or attributes; each other role has one.
+from data.store.answer_states import SCORES
+
+# What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {
     "question_id": "names the question",
     "question": "the text of the question",
@@ -21,6 +23,8 @@ ROLES = {
     "guess": "the model's answer",
     "correct": "whether the answer is right",
     "confidence": "how sure the model is, from 0 to 1, in percent or in words",
+    "certainty": "a number that is no probability, the greater the surer the model is, such as a logit",
+    "uncertainty": "a number that is no probability, the smaller the surer the model is, such as an entropy",
     "options": "the probability of the option that the column is named after",
     "model": "the model",
     "elicitation": "how the confidence was obtained",
@@ -35,7 +39,7 @@ ROLES = {
     "abstained": "whether the model declined to answer",
     "attribute": "anything else",
 }
-SEVERAL = ("confidence", "options", "attribute")
+SEVERAL = ("confidence", *SCORES, "options", "attribute")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -52,6 +56,7 @@ class ColumnMapping:
         roles: role -> names of its columns.
         words: lower-case words of confidence -> what they mean, from 0 to 1.
         percent: whether confidences run from 0 to 100; None if the values show it.
+        pattern: how outputs state a confidence, as in ``read_pattern``; blank if they do not.
     """
 
     name: str = ""
@@ -59,6 +64,7 @@ class ColumnMapping:
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     words: dict[str, float] = field(default_factory=dict)
     percent: bool | None = None
+    pattern: str = ""
 
     def column(self, role: str) -> str | None:
         """Return the column of a role that one column has at most."""
@@ -81,6 +87,8 @@ def read_mapping(path: Path) -> ColumnMapping:
         mapping = msgspec.convert(content, ColumnMapping)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise BadMapping(f"the mapping {path} cannot be read: {error}") from error
+    if mapping.pattern:
+        read_pattern(mapping.pattern)
     unknown = sorted({*mapping.roles} - {*ROLES})
     if unknown or any(not 0 <= share <= 1 for share in mapping.words.values()):
         what = f"there is no role {unknown[0]!r}; the roles: {', '.join(ROLES)}" if unknown else "words mean shares from 0 to 1"
@@ -118,6 +126,7 @@ def as_toml(mapping: ColumnMapping) -> str:
     """
     lines = [f"name = {_toml(mapping.name)}", f"columns = {_toml(list(mapping.columns))}"]
     lines += [] if mapping.percent is None else [f"percent = {_toml(mapping.percent)}"]
+    lines += [f"pattern = {_toml(mapping.pattern)}"] if mapping.pattern else []
     lines += ["", "[roles]", *(f"{role} = {_toml(list(columns))}" for role, columns in mapping.roles.items())]
     if mapping.words:
         lines += ["", "[words]", *(f"{_toml(word)} = {share!r}" for word, share in mapping.words.items())]
@@ -126,6 +135,93 @@ def as_toml(mapping: ColumnMapping) -> str:
 
 def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # basic strings of TOML are written as those of JSON
+
+
+@dataclass(frozen=True)
+class ConfidencePattern:
+    """How outputs state a confidence: words, and a number that is a percentage or a share."""
+
+    text: str
+    regex: re.Pattern[str]
+    scale: int
+
+    def matches(self, output: str) -> list[tuple[re.Match[str], float]]:
+        """Return each place in an output that states a confidence, with the confidence, from 0 to 1."""
+        stated = ((match, float(match[1].replace(",", ".")) / self.scale) for match in self.regex.finditer(output))
+        return [(match, share) for match, share in stated if share <= 1]
+
+    def find(self, output: str | None) -> float | None:
+        """Return the confidence that an output states, the last one of several; None if it states none."""
+        stated = self.matches(output) if output else []
+        return stated[-1][1] if stated else None
+
+    def without(self, output: str) -> str:
+        """Return an output without what states its confidence, as an answer to be graded."""
+        for match, _ in reversed(self.matches(output)):
+            output = output[: match.start()] + output[match.end() :]
+        return re.sub(r"\(\s*\)", "", output).strip(" \t\n,;-*")
+
+    def column(self, outputs: Sequence[str | None]) -> list[float | None]:
+        """Return the confidence that each output states. Raises ``BadMapping`` if there is none, or they are no percentages."""
+        shares = [self.find(output) for output in outputs]
+        stated = [share for share in shares if share is not None]
+        if not stated:
+            raise BadMapping(f"no output states a confidence as in {self.text!r}")
+        if self.scale > 1 and max(stated) <= 1 / self.scale and not any("%" in (output or "") for output in outputs):
+            raise BadMapping(f"no number as in {self.text!r} exceeds 1, so these are no percentages: use {{share}}")
+        return shares
+
+
+NUMBERS = {
+    "{percent}": (r"(?<![\d.,-])(\d{1,3}(?:[.,]\d+)?)(?![.,]?\d)(?:\s*(?:%|percent))?", 100),
+    "{share}": (r"(?<![\d.,-])([01]?[.,]\d+|[01])(?![.,]?\d|\s*%)", 1),
+}
+FILL = r"[\s*_\"'`]*"  # what can stand between the words of a pattern
+USUAL_PATTERNS = (
+    "Confidence: {}", "Confidence level: {}", "Confidence score: {}", "Confidence is {}", "Certainty: {}", "Probability: {}",
+    "{} confident", "{} sure", "{} certain", "Konfidenz: {}", "Sicherheit: {}",
+)  # fmt: skip
+MOSTLY = 0.9  # share of the numbers of outputs that are at most 1, from which they are no percentages
+MIN_STATED = 0.5  # share of outputs that state a confidence, from which a usual pattern is offered
+MAX_OUTPUT = 300  # characters of the beginning, and of the end, of an output that are searched
+TRIED = 1000  # outputs in which the usual patterns are tried
+
+
+def read_pattern(text: str) -> ConfidencePattern:
+    """Read a pattern: words around one of ``NUMBERS``. Case, spaces, quotes and asterisks in outputs do not matter.
+
+    Raises ``BadMapping``.
+
+    >>> read_pattern("Confidence: {percent}").find("Paris. **Confidence**: 85 %")
+    0.85
+    """
+    parts = re.split(r"(\{\w*\})", text)
+    if len(parts) != 3 or parts[1] not in NUMBERS or not (parts[0] + parts[2]).strip() or len(text) > 100:
+        raise BadMapping(f"{text!r} is no pattern: write words and {' or '.join(NUMBERS)}, as in 'Confidence: {{percent}}'")
+    number, scale = NUMBERS[parts[1]]
+    before, after = (FILL.join(map(re.escape, re.findall(r"\w+|[^\w\s]", part))) for part in (parts[0], parts[2]))
+    regex = (rf"\b{before}{FILL}" if before else "") + number + (rf"{FILL}{after}\b" if after else "")
+    return ConfidencePattern(text, re.compile(regex, re.IGNORECASE), scale)
+
+
+def usual_pattern(outputs: Sequence[str]) -> tuple[str, int] | None:
+    """Return the usual pattern that most outputs fit, and how many of the first ``TRIED`` do; None if fewer than half.
+
+    >>> usual_pattern(["Confidence: 0.9", "confidence: 1"]), usual_pattern(["I am 80% sure", "100% sure"]), usual_pattern(["?"])
+    (('Confidence: {share}', 2), ('{percent} sure', 2), None)
+    """
+    best, outputs = ("", 0), outputs[:TRIED]
+    for words in USUAL_PATTERNS:
+        texts = [words.format(number) for number in ("{percent}", "{share}")]
+        percent, share = (sum(read_pattern(text).find(output) is not None for output in outputs) for text in texts)
+        fitting = (texts[1], share) if share >= MOSTLY * percent else (texts[0], percent)  # any share could be a percentage
+        best = max(best, fitting, key=lambda one: one[1])
+    return best if best[1] >= max(1, MIN_STATED * len(outputs)) else None
+
+
+def excerpt(output: str) -> str:
+    """Return what is searched of an output: its beginning and its end."""
+    return output if len(output) <= 2 * MAX_OUTPUT else f"{output[:MAX_OUTPUT]}\n{output[-MAX_OUTPUT:]}"
 
 
 def read_words(text: str) -> dict[str, float]:

@@ -53,6 +53,7 @@ from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
+UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 
 CREATE_TABLES = "".join(
     f"""create table {table}_read (dataset varchar, {", ".join(f"{quoted(c.name)} {c.sql_type}" for c in columns)},
@@ -147,6 +148,9 @@ class ImportOptions:
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
         columns: (role, column) of a table of another project; see ``ROLES``.
         words: words of confidence, and the share that each means.
+        agreement: whether the share of samples that agree is the confidence of runs without any.
+        confidence_pattern: how outputs state a confidence, as in ``column_mapping.read_pattern``; blank if it is not stated.
+        map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -166,6 +170,9 @@ class ImportOptions:
     series: int | None = None
     columns: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
+    agreement: bool = False
+    confidence_pattern: str = ""
+    map: str | None = None
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 

@@ -15,10 +15,9 @@ from typing import Any
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
     EvaluationLog,
     as_dict,
     as_dicts,
@@ -83,12 +82,13 @@ class Item:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of the model: its guess, and a confidence or the probabilities of all options."""
+    """The answer of the model: its guess, a confidence or the probabilities of all options, and what was generated."""
 
     guess: str
     correct: float | None
     confidence: float | None = None
     options: dict[str, float] | None = None
+    output: str = ""
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -216,7 +216,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item, elici
     log.add_answer(
         instance, elicitation, place, guess=answer.guess, confidence=answer.confidence if known else None,
         options=answer.options if known else None, correct=answer.correct, sample=trial,
-        state=None if known else "no_confidence",
+        state=None if known else "no_confidence", output=answer.output,
     )  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def _joint(item: Item) -> Answer | None:
         correct = float((mapped if item.choice else text) in {references[index] for index in item.right})
     distribution = _distribution(completion, mapping, references) if mapped in references else None
     confidence = item.stats.get("max_prob", None if logprob is None else math.exp(min(logprob, 0.0)))
-    return Answer(guess, correct, None if distribution else confidence, distribution)
+    return Answer(guess, correct, None if distribution else confidence, distribution, text)
 
 
 def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], references: list[str]) -> dict[str, float] | None:

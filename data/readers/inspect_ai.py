@@ -11,12 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from data.importing.column_mapping import excerpt
 from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
+    NOT_STATED,
+    STATED,
     EvaluationLog,
     as_dict,
     as_list,
@@ -51,9 +53,8 @@ counts.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
-STATED, TOKEN = "verbalized", "token"
+TOKEN = "token"
 UNSCORED = "the sample is not scored"
-NOT_STATED = "no confidence is stated"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"correct": 1.0, "yes": 1.0, "true": 1.0, "incorrect": 0.0, "no": 0.0, "false": 0.0}
@@ -69,13 +70,15 @@ class Score:
     """The score that one scorer gave a sample, after all edits, and the answer that the scorer took from the output.
 
     The confidence is as in the log; None if it is not stated. ``tokens`` has ``options``, the probabilities of all options, or
-    ``token_logprobs``, those of the answer's tokens; None if the log has no log-probabilities for the answer.
+    ``token_logprobs``, those of the answer's tokens; None if the log has no log-probabilities for the answer. ``output`` is
+    what is searched for a confidence if none is stated.
     """
 
     value: object
     answer: str | None
     confidence: object
     tokens: dict[str, Any] | None
+    output: str = ""
 
     @property
     def declined(self) -> bool:
@@ -300,7 +303,7 @@ def _add_answer(
     if state is None:
         confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
     log.add_answer(
-        sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch,
+        sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch, output=score.output,
         correct=None if state in ("abstained", "unparsed") else score.correct, **confidence,
     )  # fmt: skip
 
@@ -349,7 +352,7 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
         tokens = _token_confidence(content, options, answer)
         for part, value in _values(score.get("value")).items():
             full_name = f"{name}.{part}" if part else name
-            score_of_part = Score(value, guess, confidence, tokens)
+            score_of_part = Score(value, guess, confidence, tokens, excerpt(completion) if confidence is None else "")
             result[full_name] = replace(score_of_part, answer=None) if score_of_part.declined else score_of_part
     return result
 

@@ -16,11 +16,10 @@ from typing import Any
 
 from data.importing.file_folder_or_zip import START, Incoming
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_files import TableFile
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
     EvaluationLog,
     NothingToCalibrate,
     as_dict,
@@ -75,7 +74,8 @@ class Sample:
     """The content of one line: a question with its options, and the probabilities of these.
 
     ``probabilities`` are None if the log-likelihoods cannot be read. ``correct`` is in [0, 1]; None if the line does not say.
-    ``filtered`` names the filter. ``guess`` is a generated answer, which has no options.
+    ``filtered`` names the filter. ``guess`` is a generated answer, which has no options, and ``output`` what it was
+    filtered from.
     """
 
     question_id: str
@@ -88,6 +88,7 @@ class Sample:
     probabilities: list[float] | None
     correct: float | None
     guess: str | None = None
+    output: str | None = None
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -178,7 +179,13 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
         log.add_question(sample.question_id, sample.text, sample.answer, place, sample.category)
         if sample.guess is not None:
             log.add_answer(
-                sample.question_id, elicitation, place, guess=sample.guess, correct=sample.correct, state="no_confidence"
+                sample.question_id,
+                elicitation,
+                place,
+                guess=sample.guess,
+                correct=sample.correct,
+                state="no_confidence",
+                output=sample.output,
             )
             continue
         if sample.probabilities is None:
@@ -270,16 +277,13 @@ def _sample(line: int, row: Mapping[str, Any], logarithms: list[float] | None) -
     """Return a sample, or why it cannot be read. ``logarithms`` are None if the answer was generated."""
     doc, pairs = as_dict(row.get("doc")), _arguments(row.get("arguments"))
     answer = str(row.get("target", "")).strip() or None
-    options, probabilities, guess = list[str](), None, None
+    options, probabilities, guess, output = list[str](), None, None, None
     if logarithms is None:
         named = [*METRICS, *map(str, as_list(row.get("metrics")))]
         correct = next((share for name in named if (share := _correctness(row.get(name))) is not None), None)
         if correct is None:
             return Problem("", line, "exact_match", None, UNGRADED)
-        generated: object = row["filtered_resps"]
-        while isinstance(generated, list) and generated:
-            generated = generated[0]  # of several samples, the metrics are of the first
-        guess = str(generated)
+        guess, output = (_first(row.get(name)) for name in ("filtered_resps", "resps"))
     else:
         if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
             pairs = pairs[: len(logarithms)]
@@ -295,8 +299,15 @@ def _sample(line: int, row: Mapping[str, Any], logarithms: list[float] | None) -
     return Sample(
         question_id=str(row["doc_id"]), line=line, filtered=str(row.get("filter") or PLAIN_FILTER),
         text=_text(doc, pairs, options), answer=answer, category=category_of(doc), options=options,
-        probabilities=probabilities, correct=correct, guess=guess,
+        probabilities=probabilities, correct=correct, guess=guess, output=output or guess,
     )  # fmt: skip
+
+
+def _first(generated: object) -> str | None:
+    """Return the first of several generated samples, of which the metrics are."""
+    while isinstance(generated, list) and generated:
+        generated = generated[0]
+    return None if generated is None else str(generated)
 
 
 def _correctness(metric: object) -> float | None:

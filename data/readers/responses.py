@@ -20,6 +20,7 @@ from data.importing.table_contract import (
 )
 from data.importing.table_files import PARQUET, TableFile
 from data.readers import Format
+from data.store.answer_states import SCORES
 from data.store.gradings import NAME, RESERVED
 from data.store.run_files import TYPES
 
@@ -106,7 +107,8 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     attributes = [name for name in attributes if name not in too_long]
     staging.response_attributes |= {(options.dataset or "", name): file.name for name in attributes}
     report_attributes(file.name, staging, attributes, too_long)
-    stated = {"confidence", "token_logprobs", "options", "failed", "state"} & set(columns)
+    scores = [name for name in SCORES if name in attributes]
+    stated = {"confidence", "token_logprobs", "options", "failed", "state", *scores} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
         problems.append(Problem(file.name, 1, "confidence", None, reason))
@@ -136,8 +138,9 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, failed, state, sample, buzz, {attribute_map(attributes)} as attributes, ordinal
-        from {staging.view_of(file)}""",
+            token_logprobs, options, correct, failed, {_state(scores)} as state,
+            sample, buzz, {attribute_map(attributes)} as attributes, ordinal
+        from {staging.view_of(file)} s""",
     )
     staging.add_grades(file, columns)
     if options.respondents:
@@ -145,6 +148,15 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         staging.respondents |= {RunKey(options.dataset or "", *run) for run in staging.connection.execute(runs).fetchall()}
     if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))
+
+
+def _state(scores: Sequence[str]) -> str:
+    """Return SQL for the state of a row s. Without a confidence, but with a number in a column of scores, it is scored."""
+    if not scores:
+        return "s.state"
+    numbers = ", ".join(f"try_cast(s.{name} as double)" for name in scores)
+    given = f"coalesce({numbers}) is not null"
+    return f"coalesce(s.state, case when not {IS_FAILED} and {LACKS_CONFIDENCE} and {given} then 'scored' end)"
 
 
 def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, int]:

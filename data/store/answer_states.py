@@ -2,21 +2,27 @@
 
 A stored row has the column ``failed``, and the column ``state`` for the states between an answer and a failed call. Metrics that
 need a confidence are computed from answered rows only. Accuracy also counts the others, except failed calls.
+
+A *scored* answer comes with a number that is no probability, such as an entropy. The number is an attribute of the response,
+whose name says its direction (``SCORES``). In place of a confidence, its rank among the answers of the run is stored, between 0
+and 1. Only metrics of order count these answers.
 """
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
-State = Literal["answered", "no_confidence", "unparsed", "abstained", "failed"]
+State = Literal["answered", "scored", "no_confidence", "unparsed", "abstained", "failed"]
 STATES: tuple[State, ...] = get_args(State)
-STORED_STATES: tuple[State, ...] = ("no_confidence", "unparsed", "abstained")  # what the column ``state`` can hold
+STORED_STATES: tuple[State, ...] = ("scored", "no_confidence", "unparsed", "abstained")  # what the column ``state`` can hold
 OTHER_STATES: tuple[State, ...] = (*STORED_STATES, "failed")  # in the order in which they are listed
 NO_CONFIDENCE: tuple[State, ...] = ("no_confidence", "unparsed")  # the model answered, but its confidence does not count
 NEVER_RIGHT: tuple[State, ...] = ("unparsed", "abstained", "failed")  # no grading makes such a row right
+SCORES = {"certainty": 1, "uncertainty": -1}  # attributes of scored answers; the sign of what grows with how sure the model is
 
 
 COUNTED: dict[State, tuple[str, str]] = {  # one row in this state, and several
+    "scored": ("answer with a score that is no probability", "answers with a score that is no probability"),
     "no_confidence": ("answer without a confidence", "answers without a confidence"),
     "unparsed": ("unparsed answer", "unparsed answers"),
     "abstained": ("abstention", "abstentions"),
@@ -25,6 +31,7 @@ COUNTED: dict[State, tuple[str, str]] = {  # one row in this state, and several
 
 LABELS: dict[State, str] = {  # for a narrow column
     "answered": "answered",
+    "scored": "scored",
     "no_confidence": "no confidence",
     "unparsed": "unparsed",
     "abstained": "abstained",
@@ -32,6 +39,7 @@ LABELS: dict[State, str] = {  # for a narrow column
 }
 WORDS: dict[State, str] = {  # in place of a confidence
     "answered": "answered",
+    "scored": "its score is no probability",
     "no_confidence": "no confidence is stated",
     "unparsed": "no answer could be read",
     "abstained": "the model abstained",

@@ -45,7 +45,7 @@ TYPES: dict[Kind, dict[str, str]] = {
         "question_id": "varchar",
         "clue": "integer",
         "guess": "varchar",
-        "confidence": "double",  # in [0, 1]; 0 for a failed call, null where there is a ``state``
+        "confidence": "double",  # in [0, 1]; 0 for a failed call, a rank where it is scored, null in other states
         "correct": "double",  # in [0, 1]; a probability for LifeEval
         # file (stated), person (decided by the analyst who imported it), answer (against the answer line), prompt (matched a
         # prompt only), table (life table); or the state that rules out a correct answer: failed, unparsed, abstained
@@ -54,7 +54,8 @@ TYPES: dict[Kind, dict[str, str]] = {
         "options": "double[]",  # whole distribution
         "option_names": "varchar[]",  # its classes, if they are not the dataset's
         "failed": "boolean",  # no answer was received
-        "state": "varchar",  # no_confidence, unparsed or abstained; null for an answer with a confidence, and for a failed call
+        # scored, no_confidence, unparsed or abstained; null for an answer with a confidence, and for a failed call
+        "state": "varchar",
         "sample": "varchar",  # which of several answers to the same clue; null if there is only one
         "buzz": "boolean",  # the system's own decision to answer; null if it does not say
         "attributes": "map(varchar, varchar)",  # what further columns of the file state, by name in ascending order; never empty

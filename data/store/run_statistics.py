@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import ArrowStream, execute, frame
 from data.human_curves import CURVES
 from data.ragged_arrays import Floats, Ints
-from data.store.answer_states import ANSWERED
+from data.store.answer_states import ANSWERED, SCORES
 from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
@@ -243,12 +243,20 @@ EMPTY = pl.DataFrame(schema=dict.fromkeys(TYPES["statistics"], pl.Null))
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them."""
-    parts = stored_objects(connection, "responses", runs=[run])
+    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them.
+
+    So are the scores of scored answers.
+    """
+    relation = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (
-        select dataset, run, unnest(map_entries(attributes)) as entry from {objects.relation("responses", parts)}))"""
+        select dataset, run, unnest(map_entries(attributes)) as entry from {relation}))"""
     counts = f"select attribute, approx_count_distinct(value) from {entries} group by 1"
-    few = [name for name, values in connection.execute(counts).fetchall() if values <= ESTIMATE_MARGIN * MAX_VALUES]
+    scored = connection.execute(f"select 1 from {relation} where state = 'scored' limit 1").fetchone()
+    few = [
+        name
+        for name, values in connection.execute(counts).fetchall()
+        if values <= ESTIMATE_MARGIN * MAX_VALUES and not (scored and name in SCORES)
+    ]
     execute(
         connection,
         f"""insert into response_attributes by name

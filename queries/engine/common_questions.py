@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from data.store.answer_states import NO_CONFIDENCE, State
 from queries.engine import run_columns
-from queries.engine.selected_answers import attribute_masks, chosen, clue_mask, counts_by_run, state_counts
+from queries.engine.selected_answers import (
+    attribute_masks,
+    chosen,
+    clue_mask,
+    counting_what_there_is,
+    counts_by_run,
+    state_counts,
+)
 from queries.metrics.counted_answers import CONFIDENT
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
@@ -28,7 +35,11 @@ BYTES_OF_ROW = 12  # bytes per row of the columns that are read
 HALF = 0.5  # share that counts as most of the runs, of the clues that any run answered, of the expected clues
 MIN_SHARE = 0.9  # share of the expected clues that a run must have answered to take part
 MAX_FAILED = 0.1  # share of failed calls, or of abstentions, above which they are the reason why a run takes no part
-STATES_OF_REASONS: dict[State, str] = {"abstained": "answers are abstentions", "failed": "calls failed"}
+STATES_OF_REASONS: dict[State, str] = {
+    "abstained": "answers are abstentions",
+    "failed": "calls failed",
+    "scored": "answers have a score that is no probability",
+}
 MAX_LACKING = 0.1  # share of answers without a confidence above which a run takes no part where a confidence is needed
 
 
@@ -181,6 +192,7 @@ class _Answers(NamedTuple):
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
     """Return the runs of a selection, in order of import, and what they answered."""
+    selection = counting_what_there_is(snapshot, selection)
     runs, positions = chosen(snapshot, selection)
     question, number = run_columns.clues(snapshot, selection.dataset).numbered()
     has_place = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
@@ -303,7 +315,7 @@ def _lacking(snapshot: Snapshot, selection: Selection) -> dict[str, str]:
     shares = {}
     for run, states in counts_by_run(state_counts(snapshot, selection)).items():
         lacking = sum(states[state] for state in NO_CONFIDENCE)
-        shares[run] = lacking / max(lacking + states["answered"], 1)
+        shares[run] = lacking / max(lacking + states["answered"] + states["scored"], 1)
     return {run: f"{100 * share:.0f} % of answers lack a confidence" for run, share in shares.items() if share > MAX_LACKING}
 
 

@@ -20,7 +20,7 @@ from queries.engine.question_difficulties import selects_by_answers
 from queries.engine.rows import Responses, RowReader
 from queries.engine.run_columns import Arrays, Floats, float_array
 from queries.engine.runs_of_many_respondents import RespondentCells
-from queries.engine.selected_answers import selection_clauses
+from queries.engine.selected_answers import counting_what_there_is, selection_clauses
 from queries.engine.units import read_units
 from queries.metrics import CATALOGUE, Metric
 from queries.query_time_limit import check_time_limit
@@ -44,6 +44,7 @@ def gather(
     ``responses`` and ``distributions``, by run, are used instead of the stored ones; runs without an entry have no responses.
     """
     snapshot = snapshot.with_grading(selection.grading_in_force)
+    selection = counting_what_there_is(snapshot, selection)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     clauses, parameters = selection_clauses(selection)
     questions = snapshot.frame(

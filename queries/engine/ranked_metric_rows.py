@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +19,7 @@ from queries.engine.evidence import Evidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from queries.engine.primary_metric import RankedMetrics
-from queries.engine.selected_answers import selected_responses, selection_clauses, state_counts
+from queries.engine.selected_answers import counts_by_run, selected_responses, selection_clauses, state_counts
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
@@ -29,6 +29,7 @@ from queries.selection import Selection, dataset_conventions, number
 
 # Either all questions give the same value, or there is none without one of them.
 NOTHING_COUNTED = "none of its answers has a confidence"
+SCORES = "its scores are no probabilities; an import can map them to some"
 NO_INTERVAL = "these questions do not show how much the value would vary over others"
 NOT_SAME = "the runs answered different questions; /compare takes them two by two"
 
@@ -81,6 +82,7 @@ class RunRow(msgspec.Struct):
     elicitation: str
     questions: int
     items: int
+    scored: int
     no_confidence: int
     unparsed: int
     abstained: int
@@ -130,13 +132,22 @@ def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
     return counts | {"shares": {state: count / responses for state, count in counts.items() if count}}
 
 
-def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[CountedAnswers, list[Metric]]:
-    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group."""
+def groups_by_counted(metrics: Iterable[Metric], states: Collection[State]) -> dict[CountedAnswers, list[Metric]]:
+    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group.
+
+    ``states`` are those of answers without a confidence that there are.
+    """
     groups: dict[CountedAnswers, list[Metric]] = {}
     for metric in metrics:
-        groups.setdefault(metric.counted if other_states or metric.counted.attempts else CONFIDENT, []).append(metric)
+        counted = metric.counted if states or metric.counted.attempts else CONFIDENT
+        groups.setdefault(counted if "scored" in states else counted.without_scored(), []).append(metric)
     ordered = sorted(groups, key=lambda counted: (not counted.need_confidence, len(counted.states)))
     return {counted: groups[counted] for counted in ordered} or {CONFIDENT: []}
+
+
+def states_present(counts: Iterable[Mapping[State, int]]) -> set[State]:
+    """Return the states of answers without a confidence of which there are any, from counts by run."""
+    return {state for of_run in counts for state in OTHER_STATES if of_run[state]}
 
 
 def selections_by_counted(
@@ -154,8 +165,8 @@ def selections_by_counted(
         At least one group, those that need a confidence first.
     """
     measured = [selection, selection.on_runs(runs)] if runs else [selection]
-    other_states = any(not state_counts(snapshot, part).is_empty() for part in measured)
-    groups = groups_by_counted(metrics, other_states)
+    counts = [of_run for part in measured for of_run in counts_by_run(state_counts(snapshot, part)).values()]
+    groups = groups_by_counted(metrics, states_present(counts))
     return [(selection.replace(counted=counted), group) for counted, group in groups.items()]
 
 
@@ -166,7 +177,8 @@ def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list
         known = merged.setdefault(row.run, row)
         known.metrics = known.metrics | row.metrics
     for row in merged.values():
-        row.metrics = {m.key: row.metrics.get(m.key) or MetricCell(None, NOTHING_COUNTED, questions=0) for m in metrics}
+        reason = SCORES if row.scored else NOTHING_COUNTED
+        row.metrics = {m.key: row.metrics.get(m.key) or MetricCell(None, reason, questions=0) for m in metrics}
     return [*merged.values()]
 
 
@@ -264,15 +276,19 @@ NO_BOUNDS = "no bounds"
 
 
 def set_bounds(snapshot: Snapshot, selection: Selection, rows: Sequence[RunRow], metrics: Sequence[Metric]) -> None:
-    """Set the least and the greatest value that any confidences of answers without one, at the selected clues, could give."""
-    runs = [row.run for row in rows if row.no_confidence or row.unparsed]
+    """Set the least and the greatest value that any confidences of answers without one, at the selected clues, could give.
+
+    Where scores are no items of the metrics, runs that have some get no bounds.
+    """
+    lacking_some = [row for row in rows if row.no_confidence or row.unparsed]
+    runs = [row.run for row in lacking_some if not row.scored or "scored" in selection.items.states]
     if not runs or not metrics:
         return
     selection = selection.on_runs(runs)
     clauses, parameters = selection_clauses(selection)
-    responses = selected_responses(snapshot, selection, parameters, ("answered", *NO_CONFIDENCE))
+    responses = selected_responses(snapshot, selection, parameters, (*selection.items.states, *NO_CONFIDENCE))
     answers = snapshot.frame(
-        f"{clauses} select run, {among_states(('answered',))} as stated, confidence, correct from ({responses})", parameters
+        f"{clauses} select run, not {among_states(NO_CONFIDENCE)} as stated, confidence, correct from ({responses})", parameters
     )
     conventions = dataset_conventions(snapshot, selection)
     for row in rows:

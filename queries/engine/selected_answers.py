@@ -30,6 +30,14 @@ def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
     return [run for (run,) in runs], questions["position"].cast(pl.Int64).to_numpy()
 
 
+def counting_what_there_is(snapshot: Snapshot, selection: Selection) -> Selection:
+    """Return the same selection, without scored answers among its items if its dataset has none: then statistics are shared."""
+    sql = "select 1 from runs where dataset = $d and scored > 0 limit 1"
+    if "scored" not in selection.counted.states or snapshot.rows(sql, {"d": selection.dataset}):
+        return selection
+    return selection.replace(counted=selection.counted.without_scored())
+
+
 def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     """Return ``with`` clauses ``chosen_runs`` and ``chosen_questions`` for a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()

@@ -24,8 +24,13 @@ class CountedAnswers(msgspec.Struct, frozen=True):
 
     @property
     def need_confidence(self) -> bool:
-        """Whether only answers with a confidence count as answers."""
-        return self.answering == ("answered",)
+        """Whether only answers with a confidence, or a score, count as answers."""
+        return "no_confidence" not in self.answering
+
+    def without_scored(self) -> CountedAnswers:
+        """Return the same for runs without scored answers."""
+        states = _unscored(self.states), _unscored(self.shared), _unscored(self.answering)
+        return msgspec.structs.replace(self, **dict(zip(("states", "shared", "answering"), states, strict=True)))
 
     def including_failed(self) -> CountedAnswers:
         """Return the same for a selection that counts failed calls as wrong."""
@@ -37,9 +42,15 @@ class CountedAnswers(msgspec.Struct, frozen=True):
         )
 
 
-_ASKED: tuple[State, ...] = ("answered", "no_confidence", "unparsed", "abstained")
-_ATTEMPTED: tuple[State, ...] = ("answered", "no_confidence", "unparsed")
+def _unscored(states: tuple[State, ...]) -> tuple[State, ...]:
+    return tuple(state for state in states if state != "scored")
+
+
+_ASKED: tuple[State, ...] = ("answered", "scored", "no_confidence", "unparsed", "abstained")
+_ATTEMPTED: tuple[State, ...] = ("answered", "scored", "no_confidence", "unparsed")
 CONFIDENT = CountedAnswers(("answered",), ("answered",), ("answered",), with_failed=False)
+_ORDERED: tuple[State, ...] = ("answered", "scored")
+ORDERED = CountedAnswers(_ORDERED, _ORDERED, _ORDERED, with_failed=False)  # of metrics for which only the order counts
 ASKED = CountedAnswers(_ASKED, _ASKED, _ATTEMPTED, with_failed=True)
 ATTEMPTS = CountedAnswers(_ASKED, _ASKED, _ATTEMPTED, with_failed=True, attempts=True)
 ATTEMPTED = CountedAnswers(_ATTEMPTED, _ASKED, _ATTEMPTED, with_failed=True)

@@ -32,6 +32,7 @@ NAMES = {
     "Score": ["correct", ""], "Question ID": ["qid", ""], "model": ["LLM", ""], "dataset": ["benchmark", ""],
     "p_max": ["confidence", "certainty", ""], "hit": ["correct", "right", ""], "Modell": ["model", ""],
     "Konfidenz": ["Sicherheit", ""], "richtig": ["korrekt", ""], "forecaster": ["agent", ""],
+    "entropy": ["perplexity", "Unsicherheit", "semantic_entropy", ""], "llm_answer": ["response", "prediction"],
     "probability_yes": ["p_yes", "forecast", ""], "resolution": ["outcome", ""],
 }  # fmt: skip
 FURTHER = {  # columns that tables of studies also have
@@ -93,8 +94,7 @@ def figures(store, report) -> list[dict[str, float | None]]:
 
 def names_of_tables() -> list[str]:
     """Return the file names of the tables that go in, some of them with words of confidence that have to be stated."""
-    names = sorted(path.name for path in FOLDER.glob("*.*") if path.suffix not in (".py", ".json"))
-    return [name for name in names if name != "uncertainties.csv"]  # measures of uncertainty are no confidences
+    return sorted(path.name for path in FOLDER.glob("*.*") if path.suffix not in (".py", ".json"))
 
 
 def words_of(name: str) -> tuple[tuple[str, float], ...]:

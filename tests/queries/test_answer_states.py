@@ -1,10 +1,16 @@
 """Answers without a confidence, unparsed answers, abstentions and failed calls: what each counts for."""
 
+import csv
+import io
 import itertools
 
 import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
+from data.importing.report import Refused
+from data.recalibration_maps import folds_of_questions
 from data.store import open_store
 from data.sufficient_statistics import pooled
 from queries.breakdown import breakdown
@@ -15,6 +21,8 @@ from queries.metrics.kernels.bounds import mean_bounds
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.rankings import agreement
+from queries.reliability import reliability
+from queries.runs import first_responses, responses
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put, put_file, rows, write
 
@@ -219,3 +227,131 @@ def test_bounds_equal_those_of_every_confidence(metric, graded):
             assert np.isnan(low) and np.isnan(high)
         else:
             assert (low, high) == (pytest.approx(expected[0], abs=1e-9), pytest.approx(expected[1], abs=1e-9))
+
+
+ORDER = [CATALOGUE[key] for key in ("auroc", "aurc", "accuracy_at_50", "prr", "accuracy")]
+# From sure to unsure: right; a tie of one right and one wrong; right, wrong, wrong.
+UNCERTAINTIES = [("-1", 1), ("0.1", 1), ("0.1", 0), ("2", 1), ("5", 0), ("3e2", 0)]
+
+
+def fill_scores(store, folder, scores, column="uncertainty", **options):
+    lines = [f"unsure,q{n},x,{y},{score}\n" for n, (score, y) in enumerate(scores)]
+    table = "question_id\n" + "".join(f"q{n}\n" for n in range(len(scores)))
+    facts = {"dataset": "quiz", "kind": "single"}
+    put(store, write(folder / "quiz", facts, questions=table, clues=None, responses=None))
+    text = f"model,question_id,guess,correct,{column}\n" + "".join(lines)
+    return put_file(store, folder / "scores.csv", text, dataset="quiz", elicitation="entropy", **options)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_count_where_the_order_counts(empty, tmp_path, sign):
+    column = {1: "uncertainty", -1: "certainty"}[sign]
+    fill_scores(empty, tmp_path, [(sign * float(score), y) for score, y in UNCERTAINTIES], column)
+    row = board_of(empty, [*ORDER, *SHOWN])["unsure"]
+    expected = {
+        "auroc": 7.5 / 9,  # of nine pairs, seven are in order and one is tied
+        "aurc": (0 + 1 / 4 + 1 / 3 + 1 / 4 + 2 / 5 + 1 / 2) / 6,
+        "accuracy_at_50": 2 / 3,
+        "accuracy": 1 / 2,
+    }
+    assert {key: row.metrics[key].value for key in expected} == pytest.approx(expected, abs=1e-12)
+    for key in ("brier", "net_score", "ece"):
+        assert row.metrics[key].value is None and "no probabilities" in row.metrics[key].missing
+    assert (row.scored, row.ranked, row.unranked) == (6, False, "100 % of answers have a score that is no probability")
+    assert board_of(empty, ORDER)["unsure"].ranked
+
+
+def test_scores_are_ranked_beside_confidences(empty, tmp_path):
+    """A run with the ranks as confidences has the same values where the order counts; a confidence changes nothing else."""
+    fill_scores(empty, tmp_path, UNCERTAINTIES)
+    before = board_of(empty, ORDER)["unsure"]
+    ranks = {"-1": 0.9, "0.1": 0.8, "2": 0.3, "5": 0.2, "3e2": 0.1}
+    lines = "".join(f"sure,q{n},x,{y},{ranks[score]}\n" for n, (score, y) in enumerate(UNCERTAINTIES))
+    put_file(empty, tmp_path / "sure.csv", f"model,question_id,guess,correct,confidence\n{lines}", dataset="quiz")
+    board = board_of(empty, [*ORDER, *SHOWN])
+    for metric in ORDER:
+        cell = board["unsure"].metrics[metric.key]
+        assert cell.value == before.metrics[metric.key].value == board["sure"].metrics[metric.key].value and cell.rank == 1.5
+    assert board["sure"].metrics["brier"].rank == 1 and board["sure"].ranked
+
+
+@pytest.mark.parametrize("method", ["isotonic", "logistic"])
+def test_a_map_makes_probabilities_of_scores(empty, tmp_path, method):
+    """Each confidence is what scikit-learn fits to the questions of the other folds."""
+    draw = np.random.default_rng(5)
+    scores = [(f"{3 * y - 1 + draw.normal():.2f}", int(y)) for y in draw.random(60) < 0.4]
+    report = fill_scores(empty, tmp_path, scores, "certainty", map=method)
+    snapshot = empty.snapshot()
+    rows = snapshot.rows(f"select question_id, confidence, state from {snapshot.responses(report.runs)} order by 1")
+    x, y = (np.array([float(row[place]) for row in scores]) for place in (0, 1))
+    order = sorted(range(60), key=lambda n: f"q{n}")
+    fold = dict(zip(order, folds_of_questions(60).tolist(), strict=True))
+    for name, confidence, state in rows:
+        n = int(name[1:])
+        others = np.array([fold[k] != fold[n] for k in range(60)])
+        assert confidence == pytest.approx(fitted(method, x[others], y[others])(x[n]), abs=1e-6) and state is None
+    row = board_of(empty)["unsure"]
+    assert row.elicitation == f"entropy, {method} map" and row.metrics["brier"].value < 0.2 and row.ranked
+    again = put_file(empty, tmp_path / "again.csv", exported(snapshot, report.runs[0]), dataset="quiz")
+    assert again.stored == report.runs
+
+
+def fitted(method, x, y):
+    if method == "isotonic":
+        return lambda value: IsotonicRegression(out_of_bounds="clip").fit(x, y).predict([value])[0]
+    right, wrong = y.sum(), (1 - y).sum()
+    weights = np.r_[
+        np.where(y, (right + 1) / (right + 2), 1 / (wrong + 2)), np.where(y, 1 / (right + 2), (wrong + 1) / (wrong + 2))
+    ]
+    both = np.r_[x, x][:, None], np.r_[np.ones(len(x)), np.zeros(len(x))]
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(*both, sample_weight=weights)
+    return lambda value: model.predict_proba([[value]])[0, 1]
+
+
+def exported(snapshot, run):
+    table = responses(snapshot, run, "csv")
+    return snapshot.frame(table.sql, table.parameters).write_csv()
+
+
+def rows_of(text):
+    return [*csv.DictReader(io.StringIO(text))]
+
+
+def test_scores_are_never_shown_as_confidences(empty, tmp_path):
+    (run,) = fill_scores(empty, tmp_path, [*UNCERTAINTIES, ("", 1)]).runs
+    snapshot = empty.snapshot()
+    assert {answer.confidence for answer in first_responses(snapshot, [run])} == {None}
+    text = exported(snapshot, run)
+    assert all(row["confidence"] == "" for row in rows_of(text)) and [row["uncertainty"] for row in rows_of(text)][-2:] == [
+        "3e2",
+        "",
+    ]
+    assert put_file(empty, tmp_path / "again.csv", text, dataset="quiz").stored == [run]
+    assert reliability(snapshot, Selection("quiz")).runs == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("q0,x,1,0.5,,\nq1,x,1,,,3\n", "a run has scores or confidences, not both"),
+        ("q0,x,1,,scored,\n", "a scored answer has a number in one of the columns certainty and uncertainty"),
+        ("q0,x,1,,scored,nan\n", "a scored answer has a number in one of the columns certainty and uncertainty"),
+    ],
+)
+def test_scores_that_cannot_be_ranked_are_refused(empty, tmp_path, text, reason):
+    fill(empty, tmp_path, 2, other=answers([1, 0]))
+    with pytest.raises(Refused, match=reason):
+        head = "question_id,guess,correct,confidence,state,uncertainty\n"
+        put_file(empty, tmp_path / "bad.csv", head + text, dataset="quiz", model="m")
+
+
+def test_a_map_needs_scores(empty, tmp_path):
+    fill(empty, tmp_path, 2, other=answers([1, 0]))
+    with pytest.raises(Refused, match="nothing to map"):
+        put_file(
+            empty, tmp_path / "a.csv", "question_id,correct,confidence\nq0,1,.5\n", dataset="quiz", model="m", map="isotonic"
+        )
+    with pytest.raises(Refused, match="at least two"):
+        put_file(
+            empty, tmp_path / "b.csv", "question_id,correct,uncertainty\nq0,1,9\n", dataset="quiz", model="m", map="isotonic"
+        )

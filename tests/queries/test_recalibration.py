@@ -10,19 +10,20 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-import queries.recalibration
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels.recalibration import (
+import data.recalibration_maps
+from data.recalibration_maps import (
     METHODS,
     cross_fitted,
     distribution_temperature,
+    folds_of_questions,
     isotonic_map,
     log_odds,
     platt,
     temperature,
     tempered,
 )
-from queries.recalibration import folds_of_questions, recalibration, selected_items
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.recalibration import recalibration, selected_items
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
@@ -264,7 +265,7 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
 
 @ANY
 def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method, monkeypatch):
-    monkeypatch.setattr(queries.recalibration, "FOLDS", 1)
+    monkeypatch.setattr(data.recalibration_maps, "FOLDS", 1)
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))

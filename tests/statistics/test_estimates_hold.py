@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from data.recalibration_maps import distribution_temperature, tempered
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.recalibration import distribution_temperature, tempered
 from queries.metrics.kernels.sorted_items import auroc
 
 SEED = 11

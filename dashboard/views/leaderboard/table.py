@@ -41,6 +41,7 @@ NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as th
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
 TOO_FEW = "Not ranked, because they answered too little or lack confidences. Measured on their own questions, without intervals"
 STATES: dict[State, str] = {
+    "scored": "Share of answers with a score that is no probability. They count in accuracy and in metrics of order.",
     "no_confidence": "Share of answers without a confidence. They count in accuracy, but in no metric that needs one.",
     "unparsed": "Share of answers that could not be read. They count as not right in accuracy, and in no other metric.",
     "abstained": "Share of questions at which the model declined. They are not right in accuracy, and 0 in the net score.",

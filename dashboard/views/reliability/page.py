@@ -32,10 +32,10 @@ from dashboard.views.reliability.diagrams import (
 )
 from dashboard.views.reliability.triptych import calibration_tests, triptych_section
 from data.plurals import counted
+from data.recalibration_maps import METHODS
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
 from queries.reliability import MAX_ITEMS, Item, ItemList, items, reliability, triptych
 from queries.selection.facets import Facets

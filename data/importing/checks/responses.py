@@ -4,6 +4,9 @@ A row is a failed call if it says so (``failed`` is true, or ``state`` is failed
 and the row does not contradict that: it states no other state, it has no distribution over options, and its correctness is 0 or
 not stated. A failed call is stored without a guess, with confidence 0 and correctness 0.
 
+A row whose ``state`` is scored has a number that is no probability as an attribute, ``certainty`` or ``uncertainty``. In place of
+a confidence, its rank in the run is stored: the share of the different scores that are at most as sure, below 1.
+
 A row without a confidence, token log-probabilities and distribution is an answer without confidence if it has a guess or states a
 correctness. A row can also say that the answer was not parsed or that the model abstained. Such rows are stored without a
 confidence. Those that were not parsed, or in which the model abstained, have correctness 0.

@@ -17,21 +17,25 @@ import polars as pl
 
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import literal
+from data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
 from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from data.plurals import counted
 from data.store.answer_states import State
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
-UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "options", "correct", "state", "sample", "place")
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: pl.String for name in TEXTS}, "token_logprobs": pl.List(pl.Float64), "failed": pl.Boolean,
 }  # fmt: skip
+
+
+STATED = "verbalized"  # elicitation of a confidence that the model wrote
+NOT_STATED = "no confidence is stated"
 
 
 class NothingToCalibrate(Refused):
@@ -84,6 +88,7 @@ class EvaluationLog:
     problems: list[Problem] = field(default_factory=list)
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
+    _outputs: list[str | None] = field(default_factory=list)
     _skipped: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def add_question(
@@ -117,14 +122,16 @@ class EvaluationLog:
         state: State | None = None,
         sample: str | None = None,
         clue: int = 0,
+        output: str | None = None,
     ) -> None:
         """Add an answer; the columns are those of responses. Guess, confidence and ``correct`` are as the log states them.
 
         ``place`` says in words where the answer is in the log. Without ``model``, it is that of the log. ``sample`` names one of
         several answers to the question. ``state`` is None for an answer with a confidence, and for a ``failed`` call. ``clue`` is
-        the number of the moment, from 0.
+        the number of the moment, from 0. ``output`` is what the model wrote, which may state a confidence.
         """
         place = place[:MAX_SHOWN_LENGTH]
+        self._outputs.append(clean(excerpt(output)) if output and state == "no_confidence" else None)
         self._answers.append({
             "model": clean(model or self.model), "elicitation": clean(elicitation), "question_id": clean(question_id),
             "guess": clean(guess), "confidence": _cell(confidence), "token_logprobs": token_logprobs,
@@ -163,6 +170,7 @@ class EvaluationLog:
         model = options.model or self.model
         if any(not answer["model"] for answer in self._answers) and not model:
             raise refuse(self.name, "which model answered? The log does not say", hint="model")
+        self._find_stated(staging, options)
         self._add_questions(staging, options)
         for (stated_model, elicitation, reason), rows in self._skipped.items():
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
@@ -185,6 +193,31 @@ class EvaluationLog:
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
                 guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
         )
+
+    def _find_stated(self, staging: Staging, options: ImportOptions) -> None:
+        """Take the confidences that outputs state by the pattern of the options, or offer the usual pattern that fits."""
+        rows = [row for row, output in zip(self._answers, self._outputs, strict=True) if output]
+        outputs = [output for output in self._outputs if output]
+        if not options.confidence_pattern:
+            if fitting := usual_pattern(outputs):
+                text, count = fitting
+                seems = f"{count:,} of {counted(min(len(outputs), TRIED), 'output')} seem to state a confidence, as in {text!r}"
+                staging.report.warn(f"{self.name}: {seems}", "pattern")
+            return
+        try:
+            shares = read_pattern(options.confidence_pattern).column(outputs)
+        except BadMapping as error:
+            raise refuse(self.name, str(error), hint="pattern") from error
+        staging.report.lines.append(f"{self.name}: {sum(share is not None for share in shares):,} outputs state a confidence")
+        for row, share in zip(rows, shares, strict=True):
+            if share is not None:
+                row |= {"confidence": repr(100 * share if options.percent or self.percent else share), "state": None}
+        for row in self._answers:
+            row["elicitation"] = str(row["elicitation"]).replace(UNSTATED, STATED, 1)
+        skipped, self._skipped = self._skipped, Counter()
+        for (model, elicitation, reason), count in skipped.items():
+            if reason != NOT_STATED:
+                self._skipped[model, elicitation.replace(UNSTATED, STATED, 1), reason] += count
 
     def add_questions_to(self, staging: Staging, options: ImportOptions) -> None:
         """Pass the questions of a file without answers to the import. Raises ``Refused`` if there are none."""

@@ -39,6 +39,8 @@ These rules decide the rest:
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
   holds percentages. Words mean what you state. Columns named after the options, which add up to 1, are a distribution; the
   confidence is the probability of the option that was chosen. Blank cells and NaN are answers without a confidence.
+- **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
+  says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
   column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
   "A or B" or end in parentheses. Other guesses are graded by Clueline's rules.
@@ -156,6 +158,8 @@ def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
     kept = (mapping for mapping in options.mappings if columns and {*mapping.columns} == columns)
     mapping = options.mapping or next(kept, ColumnMapping())
     mapping = mapping.with_roles(options.columns, dict(options.words))
+    if options.confidence_pattern:
+        mapping = replace(mapping, pattern=options.confidence_pattern)
     return replace(mapping, percent=True) if options.percent else mapping
 
 
@@ -179,6 +183,8 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         if guesses.unclear:
             raise Refused([_problem(table, unclear) for unclear in guesses.unclear], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
+        if guesses.offered:
+            staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
         if not guesses.mapping.column("model") and not options.model:
             staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
         builder = Builder(table, guesses, options, stem_of(incoming.name))
@@ -206,6 +212,8 @@ def _problem(table: Table, unclear: Unclear) -> Problem:
     if unclear.words:
         choices = tuple(f"{word}=?" for word in unclear.words)
         return Problem(table.name, 1, unclear.column, None, unclear.reason, "words", choices=choices)
+    if unclear.pattern:
+        return Problem(table.name, 1, None, None, unclear.reason, "pattern")
     if unclear.scale:
         return Problem(table.name, 1, unclear.column, None, unclear.reason, "percent")
     choices = tuple(f"{role}={column}" for role, column in unclear.choices)

@@ -13,12 +13,13 @@ import polars as pl
 
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
+from data.importing.column_mapping import BadMapping, read_pattern
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
-from data.readers.shared.evaluation_log import UNSTATED, dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import STATED, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,
@@ -35,6 +36,7 @@ from data.readers.table.cells import (
 from data.readers.table.read import Table
 from data.readers.table.roles import Column as Values
 from data.readers.table.roles import Guesses, option_name
+from data.store.answer_states import SCORES
 
 SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
 OPTIONS = "options"  # elicitation of probabilities of options
@@ -146,7 +148,8 @@ class Builder:
         clues, outcomes = self.cells("clue"), self.cells("outcome")
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
-        for name, shares, distributions in self.confidences():
+        for name, shares, distributions in [*self.confidences(), *self.scores()]:
+            score = next((role for role in SCORES if name in self.mapping.roles.get(role, ())), None)
             for n in self.rows:
                 if self.is_forecast and outcomes[n] is None:
                     continue
@@ -159,13 +162,16 @@ class Builder:
                     state = "unparsed"
                 elif share is None and distributions[n] is None and not is_failed:
                     state = "no_confidence"
+                elif score and not is_failed:
+                    state = "scored"
+                scores = {role: repr(share) if state == "scored" and role == score else None for role in SCORES}
                 share, distribution = (None, None) if state else (share, distributions[n])
                 rows.append({
                     "dataset": datasets[n], "model": models[n] or self.options.model or self.stem,
                     "elicitation": self.options.elicitation or elicitations[n].format(name), "question_id": ids[n],
                     "clue": clues[n], "guess": YES if self.is_forecast and not is_failed else guess, "confidence": share,
                     "options": distribution, "correct": None if state in ("abstained", "unparsed") else correct,
-                    "failed": is_failed, "state": state, "sample": samples[n], "place": self.table.places[n], "row": n,
+                    "failed": is_failed, "state": state, "sample": samples[n], "place": self.table.places[n], "row": n, **scores,
                 })  # fmt: skip
         return rows
 
@@ -175,6 +181,8 @@ class Builder:
             return [None] * len(self.table)
         # A model may well answer "none" or "-".
         texts = [(cell or "").strip() for cell in self.table.columns[name]]
+        if name == self.guesses.stated_in:
+            texts = [read_pattern(self.mapping.pattern).without(text) for text in texts]
         return [text if text.lower() not in ("", "nan", "<na>") else None for text in texts]
 
     def corrects(self) -> list[float | None]:
@@ -199,7 +207,9 @@ class Builder:
     def elicitations(self) -> list[str]:
         """Return a pattern for the elicitation of each row, into which the name of the column of confidence is inserted."""
         stated, dates = self.cells("elicitation"), self.cells("date")
-        several = len(self.mapping.roles.get("confidence", ())) + ("options" in self.mapping.roles) > 1
+        several = (
+            sum(len(self.mapping.roles.get(role, ())) for role in ("confidence", *SCORES)) + ("options" in self.mapping.roles) > 1
+        )
         patterns = []
         for n in self.rows:
             how = (stated[n] or "").replace("{", "{{").replace("}", "}}")
@@ -212,7 +222,13 @@ class Builder:
         nothing: list[str | None] = [None] * len(self.table)
         result = [(name, self.shares(name), nothing) for name in self.mapping.roles.get("confidence", ())]
         columns = self.mapping.roles.get("options", ())
-        if not result and not columns:
+        if self.guesses.stated_in:
+            try:
+                shares = read_pattern(self.mapping.pattern).column(self.table.columns[self.guesses.stated_in])
+            except BadMapping as error:
+                raise refuse(self.table.name, str(error), column=self.guesses.stated_in, hint="pattern") from error
+            result.append((STATED, shares, nothing))
+        if not result and not columns and not {*SCORES} & self.mapping.roles.keys():
             return [(UNSTATED, [None] * len(self.table), nothing)]
         if columns:
             guesses = self.guess_cells()
@@ -230,6 +246,16 @@ class Builder:
         return [
             (name, shares, [p if p is None else json.dumps({YES: p, NO: 1 - p}) for p in shares]) for name, shares, _ in result
         ]
+
+    def scores(self) -> list[tuple[str, list[float | None], list[str | None]]]:
+        """Return each score that is no probability, as ``confidences`` does."""
+        scores: list[tuple[str, list[float | None], list[str | None]]] = []
+        for name in (name for role in SCORES for name in self.mapping.roles.get(role, ())):
+            texts = [given(cell) for cell in self.table.columns[name]]
+            numerals = [None if text is None else number(text) for text in texts]
+            self.unread[name] += sum(text is not None and not numeral for text, numeral in zip(texts, numerals, strict=True))
+            scores.append((name, [numeral and numeral[0] for numeral in numerals], [None] * len(texts)))
+        return scores
 
     def shares(self, name: str) -> list[float | None]:
         """Return a column of confidences from 0 to 1."""
@@ -426,7 +452,7 @@ def safe_name(name: str) -> str:
     >>> safe_name("difficulty"), safe_name("subject")
     ('difficulty (stated)', 'subject')
     """
-    own = {column.name for column in (*QUESTIONS, *RESPONSES)} | {"ordinal", "place"}
+    own = {column.name for column in (*QUESTIONS, *RESPONSES)} | {"ordinal", "place", *SCORES}
     return f"{name} (stated)" if name.lower() in own else name
 
 
@@ -447,6 +473,7 @@ def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[st
         ).fetchall()
     }
     names = [name for name in names if name not in of_questions]
+    scores = [role for role in SCORES if role in builder.mapping.roles]
     schema = {
         **dict.fromkeys(("dataset", *RESPONSE_COLUMNS, "place"), pl.String),
         "confidence": pl.Float64, "correct": pl.Float64, "failed": pl.Boolean,
@@ -454,6 +481,8 @@ def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[st
     data = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema, orient="row")
     numbers = [int(str(row["row"])) for row in rows]
     data = data.with_columns(*(pl.Series(name, [cells[name][n] for n in numbers], dtype=pl.String) for name in names))
+    data = data.with_columns(pl.Series(role, [row[role] for row in rows], dtype=pl.String) for role in scores)
+    names = sorted([*names, *scores])
     file = staging.add_rows(table.name, data)
     staging.load(file, (*RESPONSES, Column("dataset")), lambda columns: [Column(name) for name in names])
     for dataset in {str(row["dataset"]) for row in rows}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 EITHER = "either"  # an answer, of which the name does not say whose it is
-SCORE = "score"  # a measure of uncertainty that is no probability
+SCORE = "score"  # a measure of uncertainty that is no probability, of which the name does not say the direction
 # Names by role, without the punctuation and case of a column's name.
 PHRASES = """\
 question_id: question id, questionid, qid, id, item, item id, prompt id, uid, uuid, idx, doc id, example id, problem
@@ -34,8 +34,12 @@ confidence: confidence, conf, confident, certainty, certain, sure, how sure, pro
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
     confidence percent, confidence pct, confidence level, max prob, answer probability, answer confidence, predicted
     probability, predicted confidence, model confidence, response confidence, confidence in answer, confidence value
-score: p value, entropy, perplexity, uncertainty, nll, surprisal, logit, logits, logprob, log prob, log likelihood, variance,
-    margin, semantic entropy, energy, unsicherheit, entropie, loss, dispersion
+score: p value, energy, cosine, cosine similarity, similarity
+certainty: logit, logits, logprob, log prob, logprobs, log probability, log likelihood, margin, negentropy, neg entropy,
+    negative entropy, inverse perplexity, neg perplexity, negative perplexity
+uncertainty: entropy, semantic entropy, entropie, perplexity, ppl, uncertainty, uncertainty score, unsicherheit, nll, neg log
+    likelihood, negative log likelihood, neg logprob, neg log prob, negative logprob, negative log prob, surprisal, variance,
+    loss, dispersion
 model: model, model name, model id, modell, llm, llm name, engine, system, agent, forecaster, model version, modelo,
     modèle, lm, evaluated model, predictor, solver
 elicitation: elicitation, elicitation method, confidence method, confidence type, method, scorer, prompt type,

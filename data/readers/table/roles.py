@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from data.importing.column_mapping import ColumnMapping
+from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
 from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given, listed, number, truth
 from data.readers.table.names import (
     BESIDE_CORRECT,
@@ -29,6 +29,7 @@ from data.readers.table.names import (
     tokens,
 )
 from data.readers.table.read import SHEET, Table
+from data.store.answer_states import SCORES
 
 MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
@@ -133,17 +134,26 @@ class Unclear:
     choices: tuple[tuple[str, str], ...] = ()
     words: tuple[str, ...] = ()
     scale: bool = False
+    pattern: bool = False
 
 
 @dataclass
 class Guesses:
-    """The roles of a table's columns. ``reasons`` say by column why it has its role."""
+    """The roles of a table's columns.
+
+    Attributes:
+        reasons: by column, why it has its role.
+        stated_in: the column of outputs that state a confidence by the pattern of the mapping.
+        offered: which column seems to state one, and by which usual pattern; blank if none does.
+    """
 
     mapping: ColumnMapping
     reasons: dict[str, str] = field(default_factory=dict)
     unclear: list[Unclear] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     options_sum_to_one: bool = False
+    stated_in: str | None = None
+    offered: str = ""
 
     @property
     def asked(self) -> set[str]:
@@ -162,10 +172,26 @@ class _Guessing:
         self.graded = False
         self.asked_outcome = False
         self.stated = stated
+        if stated.pattern:
+            self._read_outputs(read_pattern(stated.pattern))
         for role, names in stated.roles.items():
             for name in names:
                 if name in self.columns:
                     self.take(role, name, "as stated")
+
+    def _read_outputs(self, pattern: ConfidencePattern) -> None:
+        """Find the column whose outputs state a confidence. What states it is no part of an answer."""
+        stated = {name: sum(pattern.find(text) is not None for text in column.present) for name, column in self.columns.items()}
+        name = max(stated, key=lambda name: stated[name])
+        if stated[name]:
+            cells = [cell and pattern.without(cell) for cell in self.columns[name].cells]
+            self.columns[name], self.result.stated_in = Column(name, cells), name
+        else:
+            self.result.unclear.append(Unclear(f"no column states a confidence as in {pattern.text!r}", pattern=True))
+
+    @property
+    def has_confidence(self) -> bool:
+        return self.has("confidence", "options", *SCORES) or self.result.stated_in is not None
 
     @property
     def free(self) -> list[Column]:
@@ -445,6 +471,8 @@ def _confidences(state: _Guessing) -> None:
                 state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
             elif column.has_words:
                 state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
+    if not state.has_confidence and not state.has("outcome"):
+        _scores(state, named)
     for name in state.roles.get("confidence", ()):
         column = state.columns[name]
         words = tuple(word.lower() for word in column.distinct if number(word) is None)
@@ -461,25 +489,60 @@ def _confidences(state: _Guessing) -> None:
         elif column.scale == "none" and column.is_numeric:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
-            state.result.unclear.append(Unclear(reason, name))
+            state.result.unclear.append(Unclear(reason, name, tuple((role, name) for role in SCORES)))
     unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
-    if state.has("confidence", "options"):
+    if state.has_confidence:
         for column in unnamed:
             choices = (("confidence", column.name), ("attribute", column.name))
             reason = "its numbers could be another confidence, and its name says nothing"
             state.result.unclear.append(Unclear(reason, column.name, choices))
     else:
-        scores = [c for c in state.free if c.is_numeric and c.name_says(SCORE)]
+        scores = [c for c in state.free if c.is_numeric and any(map(c.name_says, (SCORE, *SCORES)))]
         shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
         shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE and c not in scores]
-        why = f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
+        state.result.offered = _offered(state)
+        why = f"; {state.result.offered}" if state.result.offered else ""
+        why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
         if candidates or scores:
             state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
+            if not candidates:
+                state.result.unclear[-1] = replace(
+                    state.result.unclear[-1], column=scores[0].name, choices=tuple((role, scores[0].name) for role in SCORES)
+                )
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def _offered(state: _Guessing) -> str:
+    """Say which column seems to state confidences in its texts, and by which usual pattern; blank if none does."""
+    for column in state.columns.values():
+        if not column.is_numeric and not column.is_list and (fitting := usual_pattern(column.present)):
+            text, count = fitting
+            texts = f"{count:,} of the first {min(TRIED, len(column.present)):,} texts of {column.name}"
+            return f"{texts} state a confidence, as in {text!r}"
+    return ""
+
+
+def _scores(state: _Guessing, named: Sequence[Column]) -> None:
+    """Find numbers that are no probabilities. The name says whether they grow with how sure the model is, or it is asked."""
+    scored = [(role, column) for column in state.free if column.is_numeric for role in SCORES if column.name_says(role)]
+    for role, column in scored:
+        direction = "high" if SCORES[role] > 0 else "low"
+        state.take(role, column.name, f"by its name: no probability, but a score that is {direction} where the model is sure")
+    for column in named if not scored else ():
+        if column.is_numeric and column.scale == "none":
+            least, most = min(column.numbers), max(column.numbers)
+            reason = f"its numbers run from {least:g} to {most:g}: is the model sure where they are high, or where they are low?"
+            state.result.unclear.append(Unclear(reason, column.name, tuple((role, column.name) for role in SCORES)))
+    others = [
+        c.name for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and (not roles_of(c.name) or c.name_says(SCORE))
+    ]
+    others = [name for name in others if not {*tokens(name)} & NO_CONFIDENCE]
+    if scored and others:
+        state.result.notes.append(f"{', '.join(others)}: kept as attributes; these could be confidences or scores as well")
 
 
 def _groups(state: _Guessing) -> None:

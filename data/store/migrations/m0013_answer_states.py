@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import duckdb
 
-from data.store.answer_states import STORED_STATES
 from data.store.migrations import drop_column
 from data.store.run_files import Objects
 
+STATES = ("no_confidence", "unparsed", "abstained")
 FORM_BEFORE = 3  # form of responses without ``state``
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Add the columns. Files of responses that lack ``state`` are read as if it were null: earlier runs have no such answers."""
-    for state in STORED_STATES:  # counted neither as items nor as failed calls
+    for state in STATES:  # counted neither as items nor as failed calls
         connection.execute(f"alter table runs add column {state} bigint default 0")
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    for state in STORED_STATES:
+    for state in STATES:
         drop_column(connection, "runs", state, "0")

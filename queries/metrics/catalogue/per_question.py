@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_sides
+from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import arrays, per_question
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
 
@@ -177,6 +178,7 @@ QUESTIONS = with_sides(
         "questions. 1: the run gets surer where more people know.",
         source="Kendall 1945; human curve: GRACE sec. 4.1",
         needs=("confidence", "human buzzes"),
+        counted=ORDERED,
         reads=lambda c: ("confidence_apart", _of_people(c, "apart"), _of_people(c, "concordance")),
         contributions=_human_tau,
         value=mean,

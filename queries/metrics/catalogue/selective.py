@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from queries.metrics.catalogue.shared import SAME_ORDER, Part, columns, not_from_sums
+from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import selective
 from queries.metrics.metric import Metric, Wording
 
@@ -92,6 +93,7 @@ SELECTIVE = tuple(
         of_likelier_side=True,
         of_forecasts=_mean_outcome(key),
         needs=("correctness", "confidence"),
+        counted=ORDERED,
         reads=columns("items"),
         value=not_from_sums,
         pairs=selective.selective,

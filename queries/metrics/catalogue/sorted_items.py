@@ -15,6 +15,7 @@ from queries.metrics.catalogue.shared import (
     uncertainty,
     uncertainty_columns,
 )
+from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import bounds, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
@@ -87,6 +88,7 @@ PAIRS = (
         "graded, a pair of two items counts y of the one times 1 - y of the other.",
         source="standard",
         needs=("correctness", "confidence"),
+        counted=ORDERED,
         bounds=bounds.auroc_bounds,
         reads=columns("items"),
         value=not_from_sums,

@@ -67,7 +67,7 @@ def test_metrics_are_chosen(client):
     assert [list(row["metrics"]) for row in board["rows"]] == [["ece", "brier", "calscore"]] * 5
     everything = get(client, f"{API}leaderboard?dataset=lifeeval")
     assert board["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
-    states = ["no_confidence", "unparsed", "abstained", "failed", "answered", "answered_clues", "ranked", "unranked"]
+    states = ["scored", "no_confidence", "unparsed", "abstained", "failed", "answered", "answered_clues", "ranked", "unranked"]
     assert list(table(client, f"{API}leaderboard.csv?metrics=ece")[0])[5:] == [*states, "ece", "ece_rank"]
     asked = get(client, f"{API}leaderboard?{PYRAMID}&metrics=rms_hle,smooth_ece&intervals=1")  # only on request
     assert "rms_hle" not in {key for row in get(client, f"{API}leaderboard?{PYRAMID}")["rows"] for key in row["metrics"]}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from data.importing.report import Refused
 from data.store import open_store
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
@@ -116,3 +117,67 @@ def test_a_store_with_states_is_not_reverted(toy, tmp_path):
             m0013_answer_states.revert(connection)
 
     toy.write(undo)
+
+
+# Four clues of one question and one of another, three samples each; the fourth sample of the last one is a failed call.
+SAMPLES = """question_id,clue,sample,guess,correct,state
+q1,0,1,The Seine,1,
+q1,0,2,seine!,1,
+q1,0,3,Loire,0,
+q1,1,1,"1,000",0,
+q1,1,2,-1000,0,
+q1,1,3,1e3,1,
+q1,2,1,c,0,
+q1,2,2,b,0,
+q1,2,3,a,1,
+q2,0,1,IDK,,abstained
+q2,0,2,IDK,,abstained
+q2,0,3,Nile,1,
+q2,1,1,,,unparsed
+q2,1,2,Nile,1,
+q2,1,3,Nile,1,
+q2,1,4,,,failed
+"""
+AGREED = [
+    ("q1", 0, "The Seine", 2 / 3, 1.0, None, "file"),
+    ("q1", 1, "1,000", 2 / 3, 0.5, None, "file"),  # the same number, although it was graded differently
+    ("q1", 2, "c", 1 / 3, 0.0, None, "file"),  # of equally frequent answers, the first
+    ("q2", 0, "IDK", None, 0.0, "abstained", "abstained"),
+    ("q2", 1, "Nile", 2 / 3, 1.0, None, "file"),  # an answer that could not be read agrees with none; a failed call is none
+]
+
+
+def test_samples_agree_if_that_is_asked(toy, tmp_path):
+    report = put_answers(toy, tmp_path, SAMPLES, elicitation="no confidence")
+    assert "agreement" in report.hints and any("up to 4 answers to a question" in line for line in report.warnings)
+    (run,) = put_answers(toy, tmp_path, SAMPLES, elicitation="no confidence", agreement=True).runs
+    snapshot = toy.snapshot()
+    sql = f"select {COLUMNS} from {snapshot.responses([run])} order by question_id, clue"
+    assert snapshot.rows(sql) == AGREED
+    facts = "select elicitation, items, abstained, failed, samples from runs where run = $r"
+    assert snapshot.rows(facts, {"r": run}) == [("agreement", 4, 1, 0, 1)]
+
+
+def test_other_runs_of_the_file_stay(toy, tmp_path):
+    """Two samples agree or not: that says little. Nor does it matter how many agree if confidences are stated."""
+    lines = SAMPLES.splitlines()
+    few = [f"two,{line}" for line in lines[1:] if line.split(",")[2] in "12"]
+    text = "\n".join(
+        [
+            f"model,{lines[0]},confidence",
+            *(f"all,{line}," for line in lines[1:]),
+            *(f"{line}," for line in few),
+            *(f"stated,q1,1,{n},x,1,,0.5" for n in range(3)),
+        ]
+    )
+    report = put_answers(toy, tmp_path, text + "\n", agreement=True, model=None)
+    names = rows(toy, "select model, elicitation, samples from runs order by model")
+    assert names == [("all", "verbalized, agreement", 1), ("stated", "verbalized", 3), ("two", "verbalized", 2)]
+    assert any("all (verbalized): how many of up to 4 samples agree" in line for line in report.lines)
+
+
+@pytest.mark.parametrize(("respondents", "reason"), [(True, "different people"), (False, "no run has 3 samples")])
+def test_what_cannot_agree_is_refused(toy, tmp_path, respondents, reason):
+    text = SAMPLES if respondents else STATES
+    with pytest.raises(Refused, match=reason):
+        put_answers(toy, tmp_path, text, agreement=True, respondents=respondents)

@@ -228,3 +228,21 @@ def test_generated_answers_have_no_confidence(store, tmp_path):
     assert rows(store, "select elicitation from runs order by dataset") == [("likelihood",), ("no confidence",)]
     sums = "select question_id, guess, correct, state from responses where guess = '42' order by 1"
     assert rows(store, sums) == [("0", "42", 0.0, "no_confidence"), ("1", "42", 1.0, "no_confidence")]
+
+
+def test_generated_answers_state_a_confidence(store, tmp_path):
+    """It is in what was generated, although the filter kept the answer only."""
+    said = ["42. Confidence: 90%", "41. Confidence: 7 percent", "no number"]
+    generated = [
+        sample(n, [-1.0], filtered_resps=["42"], resps=[[text]], acc=..., exact_match=n == 0) for n, text in enumerate(said)
+    ]
+    write_lines(tmp_path / "out" / "a" / FILE, generated)
+    report = bundles.put(store, tmp_path / "out")
+    assert any("2 of 3 outputs seem to state a confidence, as in 'Confidence: {percent}'" in line for line in report.warnings)
+    (run,) = bundles.put(store, tmp_path / "out", confidence_pattern="Confidence: {percent}").runs
+    shown = (
+        "select elicitation, confidence, correct, state from responses join runs using (run) where run = $r order by question_id"
+    )
+    assert store.snapshot().rows(shown.replace("responses", store.snapshot().responses([run]) + " x"), {"r": run}) == [
+        ("verbalized", 0.9, 1.0, None), ("verbalized", 0.07, 0.0, None), ("verbalized", None, 0.0, "no_confidence")
+    ]  # fmt: skip

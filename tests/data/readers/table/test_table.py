@@ -4,11 +4,12 @@ import gzip
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
-from data.importing.column_mapping import ColumnMapping, keep_mapping, kept_mappings
+from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
 from data.importing.report import Refused
 from data.store import open_store
 from tests.helpers.bundle_factory import put, table
@@ -379,7 +380,104 @@ def test_answers_without_any_confidence_are_kept(store, tmp_path):
     assert [row[2:] for row in answers(store, report)] == [(None, right, "no_confidence") for right in (1, 0, 0)]
     assert store.snapshot().rows("select elicitation, items from runs") == [("no confidence", 0)]
     assert any("no column holds a confidence" in warning for warning in report.warnings)
-    scored = [row | {"entropy": f"{n}.5"} for n, row in enumerate(rows)]
+    scored = [row | {"energy": f"{n}.5"} for n, row in enumerate(rows)]
     with pytest.raises(Refused, match="a measure of uncertainty"):
         put(store, write(tmp_path / "scored.csv", scored), model="m")
-    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "entropy"),))
+    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "energy"),))
+
+
+SCORED = [
+    {
+        "id": f"q{n}",
+        "correct": "10"[n % 2],
+        "entropy": f"{n / 2}",
+        "mean logprob": f"-{n}.5",
+        "energy": f"{n}",
+        "cosine": f".{n}1",
+    }
+    for n in range(4)
+]
+
+
+def without(*names):
+    return [{key: cell for key, cell in row.items() if key not in names} for row in SCORED]
+
+
+def test_scores_are_runs_and_kept_as_they_are(store, tmp_path):
+    report = put(store, write(tmp_path / "a.csv", without("cosine")))
+    snapshot = store.snapshot()
+    sql = "select elicitation, state, confidence, attributes::varchar from {} r join runs using (run) order by all"
+    rows = snapshot.rows(sql.format(snapshot.responses(report.runs)))
+    ranks = [1 / 5, 2 / 5, 3 / 5, 4 / 5]
+    assert [(row[0], row[2]) for row in rows] == [(name, rank) for name in ("entropy", "mean logprob") for rank in ranks]
+    assert {row[1] for row in rows} == {"scored"}
+    assert (rows[0][3], rows[-1][3]) == ("{energy=3, uncertainty=1.5}", "{certainty=-0.5, energy=0}")
+    assert {*report.hints} == {"map", "model"}
+
+
+def test_scores_beside_a_confidence_are_attributes(store, tmp_path):
+    rows = [row | {"confidence": "0.5"} for row in without("energy", "cosine")]
+    report = put(store, write(tmp_path / "a.csv", rows))
+    assert [row[2] for row in answers(store, report)] == [0.5] * 4
+
+
+def test_what_else_could_be_a_score_is_named(store, tmp_path):
+    report = put(store, write(tmp_path / "a.csv", without("mean logprob", "energy")))
+    assert "a.csv: cosine: kept as attributes; these could be confidences or scores as well" in report.warnings
+    report = put(store, tmp_path / "a.csv", columns=(("certainty", "cosine"),), model="other")
+    assert len(report.runs) == 1 and "cosine" in report.lines[-1]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("energy", "{}"), ("confidence", "-{}.5"), ("certainty", "{}5000")])
+def test_the_direction_of_a_score_is_asked(store, tmp_path, name, numbers):
+    rows = [{"id": row["id"], "correct": row["correct"], name: numbers.format(n)} for n, row in enumerate(SCORED)]
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "a.csv", rows))
+    assert questions(refused) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
+    report = put(store, tmp_path / "a.csv", columns=(("uncertainty", name),))
+    assert len(report.runs) == 1
+
+
+OUTPUTS = [
+    {"question": "Which river?", "gold": "Nile", "output": "The Nile. **Confidence:** 85%"},
+    {"question": "Which city?", "gold": "Paris", "output": "Rome (confidence: 40 %)"},
+    {"question": "Which sea?", "gold": "Red Sea", "output": "First I said Confidence: 10%.\nDead Sea, Confidence: 55.5%"},
+    {"question": "Which lake?", "gold": "Chad", "output": "no idea"},
+]
+
+
+def test_a_pattern_finds_the_confidence_in_an_output(store, tmp_path):
+    """The usual pattern is offered. Where it is the guess that states one, this is no part of the answer."""
+    path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
+    report = put(store, path)
+    offer = "a.csv: 3 of the first 4 texts of output state a confidence, as in 'Confidence: {percent}'"
+    assert offer in report.warnings and "pattern" in report.hints
+    report = put(store, path, confidence_pattern="Confidence: {percent}")
+    texts = ["The Nile.", "Rome", "First I said .\nDead Sea", "no idea"]
+    expected = zip(texts, [0.85, 0.4, 0.555, None], [1, 0, 0, 0], strict=True)
+    assert [row[1:4] for row in answers(store, report)] == [*expected]
+    (facts,) = store.snapshot().rows("select elicitation, no_confidence from runs where run = $r", {"r": report.runs[0]})
+    assert facts == ("verbalized", 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [("{share} sure", "no column states a confidence"), ("Confidence: {percent}", "these are no percentages: use {share}")],
+)
+def test_a_pattern_that_does_not_fit_is_refused(store, tmp_path, pattern, reason):
+    rows = [row | {"output": f"Nile. Confidence: 0.{n}"} for n, row in enumerate(OUTPUTS)]
+    with pytest.raises(Refused, match=reason):
+        put(store, write(tmp_path / "a.csv", with_ids(*rows)), confidence_pattern=pattern)
+
+
+def test_a_kept_mapping_has_the_pattern(store, tmp_path):
+    path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
+    (mapping,) = put(store, path, confidence_pattern="Confidence: {percent}").mappings
+    keep_mapping(tmp_path / "kept", replace(mapping, name="lab"))
+    assert put(store, path, mappings=tuple(kept_mappings(tmp_path / "kept"))).stored
+
+
+@pytest.mark.parametrize("text", ["Confidence", "{percent}", "{share} {percent}", "Confidence: {score}", "x" * 99 + "{share}"])
+def test_what_is_no_pattern(text):
+    with pytest.raises(BadMapping, match="is no pattern"):
+        read_pattern(text)

@@ -1,4 +1,4 @@
-"""Kernels of recalibration: maps of confidence that are fitted to correctness.
+"""Recalibration: maps of confidences, or of scores that are no probabilities, that are fitted to correctness.
 
 Each fit takes items grouped by stated confidence: the distinct confidences, shape (n,), the number of items at each, and their
 sum of correctness. It returns a map from confidences of any shape to [0, 1]. The map never decreases, except Platt scaling with a
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.metrics.kernels.isotonic_regression import isotonic
+from data.ragged_arrays import Floats, Ints
 
 Map = Callable[[Floats], Floats]
+FOLDS, SEED = 5, 2605
 SURE = 1e-6  # confidences are moved at least this far from 0 and 1, where the log-odds are infinite
 MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3  # lowest and highest temperature
 STEPS = 100  # maximum number of steps of Newton's method, which takes about six
@@ -112,17 +112,28 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
     The target of correct items is (n_1 + 1) / (n_1 + 2) and that of incorrect items 1 / (n_0 + 2), so the fit is finite even if
     confidence separates them perfectly. If all confidences are equal, one of many equally good fits is returned.
     """
-    odds = log_odds(confidence)
+    return LogOddsMap(*_sigmoid(log_odds(confidence), items, correct))
+
+
+def logistic(score: Floats, items: Floats, correct: Floats) -> Map:
+    """Fit a logistic map of any numbers, as Platt scaling does: x -> s(a x + b), with the same smoothed targets."""
+    middle, spread = float(score.mean()), float(score.std()) or 1.0  # numbers near 1 can be fitted whatever their units
+    slope, intercept = _sigmoid((score - middle) / spread, items, correct)
+    return lambda stated: np.asarray(expit(slope * (stated - middle) / spread + intercept), float)
+
+
+def _sigmoid(x: Floats, items: Floats, correct: Floats) -> tuple[float, float]:
+    """Return the slope and the intercept of ``platt``, of some numbers, shape (n,)."""
     right = float(correct.sum())
     wrong = float(items.sum()) - right
     aim = correct * (right + 1) / (right + 2) + (items - correct) / (wrong + 2)
-    columns = np.stack([odds, np.ones_like(odds)])
+    columns = np.stack([x, np.ones_like(x)])
     coefficients = np.zeros(2)
     for _ in range(STEPS):
         p = expit(coefficients @ columns)
-        slope = columns @ (aim - items * p)
+        steepness = columns @ (aim - items * p)
         curvature = (columns * (items * p * (1 - p))) @ columns.T
-        step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+        step = np.linalg.lstsq(curvature, steepness, rcond=1e-12)[0]
         # Where the sigmoid is flat, a full step can overshoot the maximum: halve it until the likelihood rises.
         before = _likelihood(coefficients @ columns, items, aim)
         while _likelihood((coefficients + step) @ columns, items, aim) < before and np.abs(step).max() > SURE:
@@ -130,7 +141,8 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
         coefficients = coefficients + step
         if np.abs(step).max() < 1e-12:
             break
-    return LogOddsMap(*coefficients.tolist())
+    slope, intercept = coefficients.tolist()
+    return slope, intercept
 
 
 def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
@@ -141,9 +153,11 @@ def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
     >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9]))
     array([0.5 , 0.75, 1.  ])
     """
+    from scipy.optimize import isotonic_regression  # slow to load: takes half as long as loading the whole server
+
     order = np.argsort(confidence)
-    fit = isotonic(correct[order], items[order])
-    return lambda stated: np.interp(stated, confidence[order], fit)
+    values = isotonic_regression((correct / items)[order], weights=items[order]).x
+    return lambda stated: np.interp(stated, confidence[order], values)
 
 
 def _likelihood(x: Floats, items: Floats, aim: Floats) -> float:
@@ -151,17 +165,25 @@ def _likelihood(x: Floats, items: Floats, aim: Floats) -> float:
     return math.fsum((aim * x - items * np.logaddexp(0, x)).tolist())
 
 
-METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
+FITS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
     "temperature": temperature,
     "platt": platt,
     "isotonic": isotonic_map,
+    "logistic": logistic,
 }
+METHODS = ("temperature", "platt", "isotonic")  # by which confidences are recalibrated
+SCORE_MAPS = ("isotonic", "logistic")  # by which scores become probabilities
+
+
+def folds_of_questions(questions: int) -> Ints:
+    """Return the fold of each question, or cluster, at random from a fixed seed; sizes differ by at most one."""
+    return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 
 def fit(method: str, confidence: Floats, correct: Floats) -> Map:
-    """Fit a recalibration map, by a key of ``METHODS``, to all items."""
+    """Fit a recalibration map, by a key of ``FITS``, to all items."""
     stated, place, items = np.unique(confidence, return_inverse=True, return_counts=True)
-    return METHODS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
+    return FITS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
 
 
 def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Ints, folds: int) -> Floats:
@@ -178,7 +200,7 @@ def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Ints, f
     for held_out in np.flatnonzero(items.sum(axis=1)):
         others = np.arange(folds) != held_out
         seen = items[others].sum(axis=0) > 0
-        fitted = METHODS[method](stated[seen], items[others].sum(axis=0)[seen], right[others].sum(axis=0)[seen])
+        fitted = FITS[method](stated[seen], items[others].sum(axis=0)[seen], right[others].sum(axis=0)[seen])
         in_fold = fold == held_out
         recalibrated[in_fold] = fitted(stated)[place[in_fold]]
     return recalibrated

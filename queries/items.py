@@ -69,6 +69,8 @@ def items(
         order: whether the wrong ones come first, the surest first.
         within: further filters on questions, clues and responses.
     """
+    if within is not None and within.response_attributes:  # runs are measured on the responses with a value that all have
+        selection, within = _narrowed(selection, within), None
     counted, coverage = restrict(snapshot, selection)
     if coverage and not coverage.apart.keys().isdisjoint(focus):
         counted = selection

@@ -166,8 +166,10 @@
         const drawn = clueline.drawnFigure(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure);
         const trace = drawn && drawn.data[point.curveNumber];
         const { items, link } = (trace && trace.meta) || {};
-        if (items && items[point.pointNumber]) { clueline.openItems(items[point.pointNumber]); return; }
-        if (typeof link === "string") { clueline.open(link.replace("ID", () => encodeURIComponent(point.customdata))); return; }
+        const id = () => encodeURIComponent(point.customdata);
+        const behind = Array.isArray(items) ? items[point.pointNumber] : items && items.replace("ID", id);
+        if (behind) { clueline.openItems(behind); return; }
+        if (typeof link === "string") { clueline.open(link.replace("ID", id)); return; }
         const run = trace && runOf(trace, point.pointNumber);
         if (run && pinOf(figureOf(clueline.plot(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure)), run)) clueline.pin(run);
     };

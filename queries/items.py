@@ -72,8 +72,8 @@ def items(
     if within is not None and within.response_attributes:  # runs are measured on the responses with a value that all have
         selection, within = _narrowed(selection, within), None
     counted, coverage = restrict(snapshot, selection)
-    if coverage and not coverage.apart.keys().isdisjoint(focus):
-        counted = selection
+    if focus and (coverage is None or not coverage.apart.keys().isdisjoint(focus)):
+        counted = selection.on_runs(focus)
     states: tuple[State, ...] = ("answered", "failed") if selection.failed and bin is None else ("answered",)
     low, high = confidence or (0.0, 1.0)
     condition = "p.confidence between $i_low and $i_high"

@@ -15,6 +15,7 @@ from dashboard.registry.tables import RUN, Table, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.frame import copy_link
 from dashboard.ui.html import aria, data, items_link, items_query, page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
@@ -61,6 +62,7 @@ def drawer(request: PageRequest[Any] | None, *, common: bool | None = None) -> h
         html.Div(
             [
                 html.H2(", ".join(names[run] for run in keys.focus) or "All runs", tabIndex="-1"),
+                copy_link(service().settings.url),
                 html.Button("×", type="button", className="quiet", title="Close (Esc)", **aria(label="Close"), **data(items="")),
             ],
             className="heading",

@@ -63,7 +63,7 @@ def test_compared_runs_are_those_of_the_address(app, snapshot, runs):
     dots = divided(app, "compare", f"{PYRAMID}&a={last}&b={first}&metric=brier").figures["scatter"]["data"][1]
     assert (dots["x"], dots["y"]) == ([pair.a["brier"] for pair in pairs], [pair.b["brier"] for pair in pairs])
     assert dots["customdata"] == [pair.question_id for pair in pairs]
-    assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
+    assert dots["meta"]["items"] == f"focus={last}&focus={first}&question=ID"
 
 
 def test_a_slice_links_to_its_run_and_its_filter(app, snapshot):

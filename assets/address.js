@@ -120,12 +120,27 @@
         waiting = window.setTimeout(() => { if (window.location.href === href) ask(true); }, 1000 * seconds * jitter);
     };
 
-    // Shows a page of the application.
+    // Shows a page of the application. If only its drawer differs, the page stays as it is.
     clueline.open = function (href) {
         window.history.pushState({}, "", href);
+        if (moveDrawer()) return;
         window.scrollTo(0, 0);
         arrive();
     };
+    const withoutDrawer = (address) => {
+        const { pathname, searchParams } = new URL(address, window.location);
+        searchParams.delete("items");
+        return pathname + "?" + sorted(searchParams);
+    };
+    // Asks only for the content if nothing but the drawer differs from what is shown or requested; says whether that is so.
+    function moveDrawer() {
+        const now = window.location.pathname + window.location.search;
+        if (address === null || withoutDrawer(address) !== withoutDrawer(now)) return false;
+        address = now;
+        carry();
+        ask(false);
+        return true;
+    }
     let address = null; // path and keys of the page that is shown or requested
     function arrive() {
         window.clearTimeout(typing);
@@ -137,8 +152,8 @@
         return request(true);
     };
     window.addEventListener("popstate", () => {
-        if (window.location.pathname + window.location.search !== address) arrive();
-        else clueline.showFragment();
+        if (window.location.pathname + window.location.search === address) clueline.showFragment();
+        else if (!moveDrawer()) arrive();
     });
 
     // -- controls
@@ -240,10 +255,32 @@
     }
 
     // Links of the application show another page without reloading the application.
+    const elsewhere = (event) => event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey; // such as a new tab
     press("a[data-link]", (link, event) => {
-        if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        if (elsewhere(event)) return;
         event.preventDefault();
         clueline.open(link.getAttribute("href"));
+    });
+
+    // Marks open the drawer with what is behind them: data-items="focus=RUN&bin=3", blank to close it. Their links have the other
+    // keys of the page once somebody points at them.
+    const withItems = (items) => {
+        const parameters = query();
+        parameters.delete("items");
+        if (items) parameters.set("items", items);
+        return window.location.pathname + "?" + parameters;
+    };
+    for (const event of ["pointerover", "focusin"]) {
+        document.addEventListener(event, ({ target }) => {
+            const link = target.closest && target.closest("a[data-items]");
+            if (link) link.href = withItems(link.dataset.items);
+        });
+    }
+    clueline.openItems = (items) => clueline.open(withItems(items));
+    press("[data-items]", (mark, event) => {
+        if (elsewhere(event)) return;
+        event.preventDefault();
+        clueline.openItems(mark.dataset.items);
     });
 
     // Links of the navigation keep the selection, without the keys that only this page uses.

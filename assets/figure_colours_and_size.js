@@ -157,15 +157,19 @@
 
     // -- clicks
 
-    // A callback: a click on a dot opens the dot's address, if the figure has one, as a link would. A click on a run's line pins it.
+    // A callback: a click on a dot opens the drawer with what is behind it, or the dot's address, if the figure has one. A click on a
+    // run's line pins it.
     callbacks.openDot = function (clicks) {
         const [triggered] = window.dash_clientside.callback_context.triggered || [];
         const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
-        if (!point) return;
+        if (!point || clueline.endsDrag(triggered.value)) return;
         const drawn = clueline.drawnFigure(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure);
         const trace = drawn && drawn.data[point.curveNumber];
-        const link = trace && (trace.meta || {}).link;
-        if (typeof link === "string") { clueline.open(link.replace("ID", () => encodeURIComponent(point.customdata))); return; }
+        const { items, link } = (trace && trace.meta) || {};
+        const id = () => encodeURIComponent(point.customdata);
+        const behind = Array.isArray(items) ? items[point.pointNumber] : items && items.replace("ID", id);
+        if (behind) { clueline.openItems(behind); return; }
+        if (typeof link === "string") { clueline.open(link.replace("ID", id)); return; }
         const run = trace && runOf(trace, point.pointNumber);
         if (run && pinOf(figureOf(clueline.plot(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure)), run)) clueline.pin(run);
     };

@@ -1,18 +1,16 @@
 // Chooses a range on a figure of panels. Drag sideways over a panel to shade the range in every panel. When the pointer is released, the
-// range goes to its control, from which the address is written. A click away from all points, or a double click, clears the range.
+// drawer lists the answers in this range of the panel's run. A click away from all points closes it.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const FEWEST = 4; // pixels from which a movement is a drag
-    const TWICE = 400; // milliseconds within which two clicks are a double click
     const full = (range) => range[0] <= 0 && range[1] >= 1;
-    let drag = null, frame = null, pressed = -Infinity;
+    let drag = null, frame = null;
     const dragged = { from: Infinity, until: Infinity }; // from the end of a drag until the next press, in ms
 
-    const choose = (key, range) => {
-        window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "", default: "" }, { value: range });
-    };
+    // Returns whether a click that Plotly reports is the end of a drag.
+    clueline.endsDrag = (click) => click.timestamp >= dragged.from && click.timestamp < dragged.until;
 
     // Returns the horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has fixed
     // sizes, margins, domains and ranges (figure_colours_and_size.js), so there is no need to ask Plotly.
@@ -26,7 +24,7 @@
             const left = box.left + layout.margin.l + x.domain[0] * width, right = box.left + layout.margin.l + x.domain[1] * width;
             const top = box.top + layout.margin.t + (1 - y.domain[1]) * height, bottom = box.top + layout.margin.t + (1 - y.domain[0]) * height;
             const inside = event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
-            if (inside) return { left: left, width: right - left, range: x.range };
+            if (inside) return { left: left, width: right - left, range: x.range, items: layout.meta.brush[number] };
         }
         return null;
     }
@@ -57,7 +55,7 @@
         const plot = event.button === 0 && event.target.closest ? event.target.closest(".js-plotly-plot") : null;
         const meta = (plot && plot.layout && plot.layout.meta) || {};
         const panel = meta.brush ? panelAt(plot, event) : null;
-        if (panel) drag = { plot: plot, key: meta.brush, panel: panel, from: event.clientX, moved: false, before: meta.range };
+        if (panel) drag = { plot: plot, panel: panel, from: event.clientX, moved: false, before: meta.range };
     }, true);
     document.addEventListener("pointermove", (event) => {
         if (!drag) return;
@@ -70,15 +68,10 @@
         if (!drag) return;
         const done = drag, range = done.moved ? rangeTo(event) : null;
         drag = null;
-        if (range) {
-            Object.assign(dragged, { from: Date.now(), until: Infinity });
-            shade(done.plot, range);
-            choose(done.key, range);
-            return;
-        }
-        const twice = event.timeStamp - pressed < TWICE; // Plotly reports only the first click of a double click
-        pressed = event.timeStamp;
-        if (twice && !full(done.before)) choose(done.key, [0, 1]);
+        if (!range) return;
+        Object.assign(dragged, { from: Date.now(), until: Infinity });
+        shade(done.plot, range);
+        clueline.openItems(`${done.panel.items}&confidence=${range.join("..")}`);
     }, true);
     document.addEventListener("pointercancel", () => {
         if (drag) shade(drag.plot, drag.before);
@@ -88,7 +81,6 @@
     // A callback of clicks on a figure of panels, including clicks away from all points ("clickanywhere").
     callbacks.clearRange = function (click, id) {
         const meta = ((clueline.drawnFigure(id.figure) || {}).layout || {}).meta || {};
-        const ends = click && click.timestamp >= dragged.from && click.timestamp < dragged.until; // Plotly reports a click at the end of a drag
-        if (click && meta.brush && !ends && !full(meta.range) && !(click.points || []).length) choose(meta.brush, [0, 1]);
+        if (click && meta.brush && !clueline.endsDrag(click) && !full(meta.range) && !(click.points || []).length) clueline.openItems("");
     };
 })();

@@ -38,6 +38,7 @@ from dashboard.ui.messages import (
     store_panel,
 )
 from dashboard.ui.notices import content_of
+from dashboard.views.items import drawer
 from data.store import StoreError
 from queries.datasets import Dataset
 from queries.drafts import DraftText
@@ -71,7 +72,7 @@ def draw(request: dict[str, Any]) -> str:
     page_request: PageRequest[Any] | None = None
     version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
     again: int | None = None
-    saved = ""
+    saved, listed = "", drawer(None)
     short: Sequence[tuple[str, str]] = pairs
     stands: dict[str, Any] | None = None
     try:
@@ -85,6 +86,7 @@ def draw(request: dict[str, Any]) -> str:
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
             saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])
+        listed = drawer(page_request, common=page.common)
     except BadRequest as error:
         content, again = (
             [error_panel(error, path, pairs, _names_of_runs(dataset or dict(pairs).get("dataset")))],
@@ -93,7 +95,7 @@ def draw(request: dict[str, Any]) -> str:
     except StoreError as error:
         content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
-    content.append(page_foot(path, pairs, version, measured, saved))
+    content += [page_foot(path, pairs, version, measured, saved), listed]
     drawing = divide_page(content)
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,

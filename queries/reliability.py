@@ -1,15 +1,11 @@
-"""Reliability diagrams, what is shown next to them, and the answers behind a dot."""
+"""Reliability diagrams, and what is shown next to them."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import msgspec
 import numpy as np
 
-from data.duckdb_and_polars import SqlParameters, first_rows
 from data.store import Snapshot
-from data.store.answer_states import State
 from queries.engine.bootstrap import SEED
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
@@ -18,7 +14,6 @@ from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
-from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats
@@ -28,7 +23,6 @@ from queries.metrics.kernels.ece_variants import smooth_curve
 from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
-from queries.selection.parameter_kinds import Range
 
 
 class Reliability(msgspec.Struct):
@@ -226,81 +220,3 @@ def _histogram(confidence: Floats, weight: Floats) -> list[float]:
     total = counts.sum()
     shares: list[float] = (counts / total if total > 0 else counts).tolist()
     return shares
-
-
-MAX_ITEMS = 1000
-
-
-class Item(msgspec.Struct):
-    """An answer with a confidence or, if the selection counts them, a failed call; ``off`` is abs(confidence - correct)."""
-
-    run: str
-    question_id: str
-    clue: int
-    sample: str | None  # which of several answers to the clue
-    category: str | None
-    guess: str | None
-    answer: str | None
-    confidence: float
-    correct: float
-    off: float
-    failed: bool
-    disputed: bool
-
-
-class ItemList(msgspec.Struct):
-    """Answer of ``/api/v1/items``: ``total`` is the number of all items, ``items`` are the first of them, furthest off first."""
-
-    total: int
-    items: list[Item]
-
-
-def items(
-    snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
-) -> ItemList:
-    """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first, at most 1000."""
-    counted, _ = restrict(snapshot, selection)
-    states: tuple[State, ...] = ("answered", "failed") if selection.failed else ("answered",)
-    low, high = confidence or (0.0, 1.0)
-    return first_items(
-        snapshot,
-        counted,
-        states,
-        "p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)",
-        {"i_low": low, "i_high": high, "i_run": run},
-        "off",
-        min(limit, MAX_ITEMS),
-    )
-
-
-def first_items(
-    snapshot: Snapshot,
-    counted: Selection,
-    states: tuple[State, ...],
-    condition: str,
-    values: SqlParameters,
-    order: Literal["off", "confidence"],
-    limit: int,
-) -> ItemList:
-    """Return the items that fulfil an SQL condition on the answers ``p``, the largest of ``order`` first.
-
-    Answers on which the gradings of their run differ are marked; with ``undisputed`` they are left out.
-    """
-    with_clauses, parameters = selection_clauses(counted)
-    responses = selected_responses(snapshot, counted, parameters, states, mark_disputed=True)
-    rows = snapshot.frame(
-        first_rows(
-            f"""{with_clauses}
-            select p.run, p.question_id, p.clue, p.sample, w.category, p.guess, w.answer, p.confidence, p.correct,
-                abs(p.confidence - p.correct) as off, p.failed, p.disputed, q.position as question_position,
-                r.position as run_position
-            from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
-            join questions w on w.dataset = $dataset and w.question_id = p.question_id
-            where {condition} {"and not p.disputed" if counted.undisputed else ""}""",
-            f"{order} desc, question_position, clue, sample, run_position",
-            "$i_limit",
-        ),
-        parameters | values | {"i_limit": limit},
-    )
-    total = int(rows["total"][0]) if len(rows) else 0
-    return ItemList(total, [Item(**row) for row in rows.drop("total", "question_position", "run_position").to_dicts()])

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
+from urllib.parse import parse_qsl, urlencode
 
 from queries.across import ROWS, Rows
 from queries.engine.primary_metric import primary_metric
 from queries.engine.reliability_diagrams import BANDS
 from queries.gradings import SHOWN
+from queries.items import MAX_ITEMS, Order
 from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
 from queries.question_order import FACTS, read_sort
-from queries.selection import CONVENTIONS
+from queries.selection import CONVENTIONS, Selection, read_address
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import (
     BadRequest,
     Choice,
+    Choices,
     Flag,
     Fractions,
     Kind,
@@ -26,8 +29,9 @@ from queries.selection.parameter_kinds import (
     Range,
     Text,
     Texts,
+    Whole,
 )
-from queries.selection.view_parameters_base import Parameters
+from queries.selection.view_parameters_base import NoParameters, Parameters
 
 # Metrics of the leaderboard. Metrics that penalise bad guesses come first, then accuracy, because calibration should be read
 # together with it.
@@ -153,3 +157,80 @@ class AcrossParameters(Parameters, frozen=True):
     metric: AcrossMetric = CATALOGUE[ACROSS_METRIC]
     failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
     conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
+
+
+@dataclass(frozen=True)
+class Within(Kind[Selection]):
+    """Filters of a selection, written as a query string in one value."""
+
+    longest = 2000
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> Selection:
+        """See ``Kind``."""
+        return read_address(parse_qsl(texts[0]), lambda dataset: facets, NoParameters, facets.dataset).selection
+
+    def write(self, value: Selection) -> list[str]:
+        """See ``Kind``."""
+        return [urlencode([pair for pair in value.pairs() if pair[0] != "dataset"])]
+
+
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+class ItemsKeys(Parameters, frozen=True):
+    """Which answers are listed, in which order, and how many."""
+
+    confidence: Confidence = None
+    limit: Annotated[int, Whole(f"how many answers: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
+    focus: Annotated[
+        tuple[str, ...],
+        Choices(
+            "the runs whose answers are listed; all of the selection by default. The questions that count are those of all runs",
+            lambda facets: facets.all_runs,
+            "Dataset {dataset!r} has no run {value!r}.",
+        ),
+    ] = ()
+    question: Annotated[tuple[str, ...], Texts("ids of the questions; all of the selection by default")] = ()
+    bin: Annotated[
+        int | None, Whole("one bin of each run, from 1, as `/api/v1/reliability` has it under `binning`", most=100)
+    ] = None
+    order: Annotated[
+        Order, Choice("`off`: furthest off first (the default); `wrong`: wrong answers first, the surest of them first", ORDERS)
+    ] = "off"
+    within: Annotated[
+        Selection | None,
+        Within(
+            "further filters in one value, such as `category%3DHistory`. Unlike those of the selection, they do not change which "
+            "questions are common to all runs"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Items(Kind[ItemsKeys | None]):
+    """The keys of ``ItemsKeys`` and further filters, written as a query string in one value; see ``ui.drawer``."""
+
+    longest = 4000
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> ItemsKeys | None:
+        """See ``Kind``."""
+        if not texts[0]:
+            return None
+        pairs = parse_qsl(texts[0])
+        own = [pair for pair in pairs if pair[0] in ItemsKeys.kinds()]
+        if filters := [pair for pair in pairs if pair not in own]:
+            own.append(("within", urlencode(filters)))
+        if "order" not in dict(own) and not facets.forecasts:  # a forecast of 10 % can be as wrong as one of 90 %
+            own.append(("order", "wrong"))
+        try:
+            return read_address(own, lambda dataset: facets, ItemsKeys, facets.dataset).parameters
+        except BadRequest as error:  # what it allows is not what this key does
+            raise BadRequest("bad_value", error.message, key) from None
+
+    def write(self, value: ItemsKeys | None) -> list[str]:
+        """See ``Kind``."""
+        if value is None:
+            return []
+        filters = value.within.pairs() if value.within else []
+        own = [pair for pair in value.pairs() if pair[0] not in ("within", "order")]
+        return [urlencode([*own, ("order", value.order), *(pair for pair in filters if pair[0] != "dataset")])]

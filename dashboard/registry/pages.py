@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from dash.development.base_component import Component
 
 from dashboard.http.paths import SELECTION, address, question_path
+from dashboard.registry.keys import Items, ItemsKeys
 from dashboard.registry.views import Cited
 from dashboard.service import service
 from data.store import StoreError
@@ -53,6 +54,13 @@ class PageParameters(Parameters, frozen=True):
         str | None, Choice("`1`: without navigation and filters, for a frame on another site (`CLUELINE_EMBED`)", ("1",))
     ] = None
     signed: Annotated[str | None, Text("the signature of a link that opens only this address without a token")] = None
+    items: Annotated[
+        ItemsKeys | None,
+        Items(
+            "what the drawer lists: keys of `/api/v1/items` and filters in one value, such as `focus%3DRUN%26category%3DArts`, "
+            "wrong answers first unless `order` says otherwise; it is closed by default"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -61,13 +61,7 @@ def header(
             html.Span(className="gap"),
             links("aside", "Results and help", [(target, place) for place, target in first.items() if place in ASIDE], here),
             html.A(account[0], href=account[1], className="quiet account", title="Log in or out") if account else None,
-            html.Button(
-                "Copy link",
-                type="button",
-                className="quiet",
-                title="Copy a link to exactly this view",
-                **data(copy="address", url=url),
-            ),
+            copy_link(url),
             *keyboard_help(),
             html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
             links("pages", f"Pages of {current}", pages, path, *documents) if len(pages) + len(documents) > 1 else None,
@@ -130,6 +124,12 @@ KEYS: dict[str, dict[str, str]] = {
     "Guesses to grade": {"y": "Correct", "n": "Wrong", "u": "Undo the correction", "↑ ↓": "Previous or next guess"},
     "Menu of datasets": {"↑ ↓": "Previous or next dataset", "Enter": "Open it"},
 }
+
+
+def copy_link(url: str) -> html.Button:
+    """Return a button that copies the address of the view; ``url`` is by which others reach the server, if it says so."""
+    title = "Copy a link to exactly this view"
+    return html.Button("Copy link", type="button", className="quiet", title=title, **data(copy="address", url=url))
 
 
 def keyboard_help() -> list[html.Button | html.Dialog]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
@@ -95,3 +96,20 @@ def page_link(
     """Return a link that ``assets/address.js`` follows within the application. ``title`` is shown on hover."""
     given: dict[str, Any] = {key: value for key, value in (("title", title), ("className", class_name)) if value is not None}
     return html.A(content, href=href, **given, **data(link=""))
+
+
+def items_query(**keys: Any) -> str:
+    """Return the value of the key ``items`` of a page: which answers its drawer lists.
+
+    Keys are those of ``ItemsKeys`` and of a selection. Lists give a key several times; None leaves it out.
+    """
+    return urlencode({key: value for key, value in keys.items() if value is not None}, doseq=True)
+
+
+def items_link(content: Any, query: str, title: str | None = None) -> html.A:
+    """Return a link that opens the drawer of the page with the answers behind a mark; ``query`` is an ``items_query``.
+
+    ``assets/drawer.js`` adds the other keys of the page to its address.
+    """
+    given: dict[str, Any] = {} if title is None else {"title": title}
+    return html.A(content, href=f"?{urlencode({'items': query})}", className="behind", **given, **data(items=query))

@@ -16,6 +16,7 @@ from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import Names, PlotlyJson
+from dashboard.ui.html import items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import (
     Panels,
@@ -59,11 +60,11 @@ RISING = "A rising line is the hard-easy effect; a calibrated run that cannot te
 
 
 def hard_easy(
-    result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = "", *, forecasts: bool
+    result: Difficulty, names: Mapping[str, str], colours: RunColours, panels: str = "", *, forecasts: bool
 ) -> list[Component | None]:
     """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
 
-    ``link`` is the address of a question, with ``ID`` in place of its id; for ``panels`` see ``Panels``.
+    For ``panels`` see ``Panels``.
     """
     gap = CATALOGUE["overconfidence"].worded(forecasts)
     if result.untested:  # the page says why
@@ -82,12 +83,12 @@ def hard_easy(
         panels_note(len(result.runs), len(shown)),
         fig.figure(
             "hard-easy",
-            hard_easy_figure(shown, names, colours, link, gap.name.lower()),
+            hard_easy_figure(shown, names, colours, gap.name.lower()),
             f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
             "difficulty, with the least-squares line and its 95 % interval"
             + ("" if forecasts else f". {RISING}")
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
-            hint="Click a dot to open its question",
+            hint="Click a dot to list its answers",
         ),
         note(_sources(result.sources)),
         note(f"Left out: {counted(result.without, 'question')} without a difficulty.") if result.without else None,
@@ -103,18 +104,15 @@ def _sources(sources: dict[str, int]) -> str:
     return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."
 
 
-def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str, gap: str) -> PlotlyJson:
-    """Draw a panel per run: a dot per question, the fitted line and its interval.
-
-    ``link`` is the address of a question, with ``ID`` in place of its id; a click on a dot opens it. ``gap`` names the vertical
-    axis.
-    """
+def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, gap: str) -> PlotlyJson:
+    """Draw a panel per run: a dot per question, the fitted line and its interval. ``gap`` names the vertical axis."""
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
         axes, colour = fig.panel_axes(place), colours.get(run.run, fig.OTHERS)
         x = [at.difficulty for at in run.line]
         data.append({
-            "type": "scatter", "mode": "markers", "meta": {"run": run.run, "link": link}, **axes,
+            "type": "scatter", "mode": "markers", **axes,
+            "meta": {"run": run.run, "items": items_query(focus=run.run, question="ID")},
             "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
             "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
             "text": [fig.plain(point.question_id) for point in run.points],
@@ -315,7 +313,6 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             result,
             names,
             colours,
-            request.question_link("ID"),
             request.parameters.panels,
             forecasts=request.facets.forecasts,
         ),

@@ -138,7 +138,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         provenance(facts),
         side_by_side(
             metrics_and_ranks_table(row, shown, ranked),
-            reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False, forecasts=request.facets.forecasts)
+            reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, forecasts=request.facets.forecasts)
             if diagram
             else None,
             wide_left=True,

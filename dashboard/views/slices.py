@@ -17,7 +17,7 @@ from dashboard.registry.tables import Column, Table, column, columns, fields, wi
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import page_link
+from dashboard.ui.html import items_link, items_query, page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.published_values import parts_menu, published_parts
@@ -149,7 +149,7 @@ def parts_section(
         title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
         return PageColumn(
             noted(title, counted(part.questions, "question")),
-            lambda run: _cell(cells.get(run), len(cells)) if run else _mean(cells.values()),
+            lambda run: _cell(cells.get(run), len(cells), _behind(run, result.by, part)) if run else _mean(cells.values()),
             number=True,
         )
 
@@ -167,11 +167,17 @@ def parts_section(
     )
 
 
-def _cell(cell: MetricCell | None, ranked: int) -> Cell:
+def _behind(run: str, by: str, part: BreakdownPart) -> str | None:
+    """Return what the drawer lists for a cell; None for the part of what has no value, which no filter keeps."""
+    return items_query(focus=run, **{by: part.value}) if part.value is not None else None
+
+
+def _cell(cell: MetricCell | None, ranked: int, behind: str | None) -> Cell:
     if cell is None or cell.value is None:
         return Cell(None, cell.missing if cell else "This run answered none of these questions", "number missing")
     interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
-    return Cell(noted(html.Span(short(cell.value)), interval, f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""))
+    value = html.Span(short(cell.value)) if behind is None else items_link(short(cell.value), behind)
+    return Cell(noted(value, interval, f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""))
 
 
 def _mean(cells: Iterable[MetricCell]) -> float | None:

@@ -10,12 +10,12 @@ from queries.breakdown import unsolved
 from queries.confident_early_mistake import surest_early_mistake
 from queries.engine.disputed_answers import disputed_runs
 from queries.gradings import grading_coverage, gradings
+from queries.items import items
 from queries.leaderboard import grading_disagreement, leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question
 from queries.question_order import ordered_questions
 from queries.questions import question_details
-from queries.reliability import items
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put, put_file, table, write
 
@@ -127,9 +127,9 @@ def test_the_count_is_that_of_the_page_of_gradings(by_clue, narrow, most):
 
 def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
     strict = run_of(snapshot, "strict")
-    listed = items(snapshot, TOY, None, 100, strict).items
+    listed = items(snapshot, TOY, None, 100, (strict,)).items
     assert {item.question_id for item in listed if item.disputed} == {*DISPUTED}
-    kept = items(snapshot, TOY.replace(undisputed=True), None, 100, strict)
+    kept = items(snapshot, TOY.replace(undisputed=True), None, 100, (strict,))
     assert kept.total == 14 and {item.question_id for item in kept.items} == {*QUESTIONS} - {*DISPUTED}
     for name in ("q0", "q19"):
         marks = [[answer.disputed for answer in run.clues] for run in question(snapshot, TOY, name).runs]

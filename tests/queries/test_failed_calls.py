@@ -16,12 +16,13 @@ from queries.compare import compare
 from queries.engine.gather import gather
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.question import question
 from queries.questions import question_table, sparklines
 from queries.recalibration import recalibration
-from queries.reliability import items, reliability
+from queries.reliability import reliability
 from queries.runs import run, runs, unanswered_questions
 from queries.selection import Selection, read_facets, read_selection
 from queries.slices import slices

@@ -11,9 +11,9 @@ from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from queries.buzzing import Rules, threshold_explorer
 from queries.gradings import graded_guesses, grading_coverage, gradings
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
-from queries.reliability import items
 from queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import put, put_file, rows, table, write
 

@@ -26,12 +26,13 @@ from queries.decide import decide
 from queries.gradings import graded_guesses, gradings
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
 from queries.questions import question_table, sparklines
 from queries.recalibration import recalibration
-from queries.reliability import items, reliability, triptych
+from queries.reliability import reliability, triptych
 from queries.runs import responses, run
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest

@@ -15,6 +15,7 @@ from dashboard.registry.tables import Column, Table, column, columns, fields, wi
 from dashboard.registry.views import Cited, paired, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu, several
+from dashboard.ui.html import items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
@@ -180,7 +181,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             menu("metric", "Question by question", metrics, metric.key, default=standard),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
-        questions_section(questions, metric, names, tones, request.question_link),
+        questions_section(questions, metric, names, tones, items_query(focus=(a, b), question="ID")),
         furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from dash import html
@@ -13,7 +14,7 @@ from dash.development.base_component import Component
 
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain, whiskers
-from dashboard.ui.html import page_link
+from dashboard.ui.html import items_link, page_link
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
@@ -30,18 +31,18 @@ Pair = tuple[str, str]  # a value of the first run and one of the second
 
 
 def questions_section(
-    result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, link: Callable[[str], str]
+    result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, behind: str
 ) -> html.Div | html.P | None:
     """Return every question as a dot, next to a histogram of the differences; a sentence if there are no questions.
 
-    ``link`` maps a question id to its address.
+    ``behind`` is what the drawer lists for a dot, with ``ID`` in place of the id of its question.
     """
     if not result.questions:
         return note(f"No question has {metric.name} for both runs.")
-    scatter = scatter_figure(result.dots, metric, link("ID"), names, tones)
+    scatter = scatter_figure(result.dots, metric, behind, names, tones)
     title = f"Differences of {metric.name} over {counted(result.questions, 'question')}"
     return side_by_side(
-        figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, link)),
+        figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, behind)),
         figure("differences", differences_figure(result, metric, tones), title),
     )
 
@@ -104,14 +105,18 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
     )
 
 
-def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
-    """Return the first dots of the scatter plot as a table. ``link`` maps a question id to its address."""
+def questions_table(result: QuestionDifferences, names: Pair, behind: str) -> html.Div:
+    """Return the first dots of the scatter plot as a table; ``behind`` is as in ``questions_section``."""
     rows: list[QuestionDot | None] = [*result.dots[:MAX_LISTED]]
     more = f"and {result.questions - len(rows):,} more: /api/v1/compare has them all"
     if len(rows) < result.questions:
         rows.append(None)
+
+    def question(dot: QuestionDot | None) -> Component | str:
+        return items_link(dot.question_id, behind.replace("ID", quote(dot.question_id, safe=""))) if dot else more
+
     columns = [
-        PageColumn("Question", lambda dot: more if dot is None else page_link(dot.question_id, link(dot.question_id))),
+        PageColumn("Question", question),
         PageColumn(name_text(names[0]), lambda dot: "" if dot is None else dot.a),
         PageColumn(name_text(names[1]), lambda dot: "" if dot is None else dot.b),
     ]
@@ -148,11 +153,11 @@ WIDE = 44  # characters of an axis title that fit on one line of a small screen
 
 
 def scatter_figure(
-    dots: Sequence[QuestionDot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
+    dots: Sequence[QuestionDot], metric: Metric, behind: str, names: tuple[str, str], colours: tuple[str, str]
 ) -> PlotlyJson:
     """Draw a dot per question: the metric of ``a`` across, that of ``b`` up, in the colour of the better run.
 
-    ``link`` is the address of a question, with ``ID`` in place of its id; a click on a dot opens it.
+    ``behind`` is as in ``questions_section``.
     """
     a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
     better = metric.loss(b) - metric.loss(a)  # above 0: a is better
@@ -166,7 +171,7 @@ def scatter_figure(
         "data": [
             {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": {"color": FAINT, "width": 1}, "hoverinfo": "skip"},
             {
-                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(), "meta": {"link": link},
+                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(), "meta": {"items": behind},
                 "marker": {"size": 7, "color": shades.tolist(), "opacity": 0.7},
                 "customdata": [dot.question_id for dot in dots], "text": [plain(dot.question_id) for dot in dots],
                 "hovertemplate": "%{text}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",

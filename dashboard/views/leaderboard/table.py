@@ -13,7 +13,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.run_names import names_of
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, items_link, items_query, page_link
 from dashboard.ui.notices import answered, clues_answered
 from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
@@ -142,7 +142,7 @@ def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: L
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return row.value(metric)
-        return _cell(row.metrics[metric.key], metric, conventions, scale, ranked=sorted_by)
+        return _cell(row.run, row.metrics[metric.key], metric, conventions, scale, ranked=sorted_by)
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
@@ -243,7 +243,7 @@ class ColumnScale:
         return style
 
 
-def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
+def _cell(run: str, cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
     """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case."""
     bounds = None
     if cell.bound_low is not None and cell.bound_high is not None:
@@ -269,7 +269,7 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
     shown = _shortened_letters(groups)
     about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
-        html.Span(short(cell.value), className="value"),
+        items_link(html.Span(short(cell.value), className="value"), items_query(focus=run)),
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,

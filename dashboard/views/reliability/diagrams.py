@@ -23,11 +23,12 @@ from dashboard.ui.figure import (
     panels,
     whiskers,
 )
+from dashboard.ui.html import items_link, items_query
 from dashboard.ui.runs import RunColours, run_column
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from dashboard.ui.text import CALIBRATION_COLUMNS, short
-from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
+from queries.engine.reliability_diagrams import BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
 from queries.recalibration import RecalibratedRun, Recalibration
@@ -48,13 +49,11 @@ def reliability_diagrams(
     marked: Range | None,
     band: BandKind,
     *,
-    brush: bool = True,
     forecasts: bool = False,
 ) -> html.Figure:
     """Return a diagram per run, with the bins as a table.
 
-    ``recalibrated`` has diagrams by run id. ``marked`` is the range of confidence whose items are listed. ``brush`` says whether
-    dragging over a range lists its items.
+    ``recalibrated`` has diagrams by run id. ``marked`` is the range of confidence whose items are listed.
     """
     return figure(
         "reliability",
@@ -63,7 +62,7 @@ def reliability_diagrams(
         f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, "
         "multiples of 5 % darker",
         bins_table(runs, names, forecasts=forecasts),
-        hint="Drag sideways over a diagram to list the items of a range of confidence" if brush else "",
+        hint="Click a dot to list its answers, or drag sideways over a range of confidence",
     )
 
 
@@ -73,12 +72,17 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, 
     columns = [
         run_column(names, part=itemgetter(0)),
         PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
-        PageColumn("Items", lambda row: row[1].items),
+        PageColumn("Items", lambda row: items_link(f"{row[1].items:,}", _behind(row[0], row[1])), number=True),
         PageColumn(stated, lambda row: row[1].mean_confidence),
         PageColumn(right, lambda row: row[1].accuracy),
         interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[0].no_interval),
     ]
     return html_table(columns, [(run, bin_) for run in runs for bin_ in run.bins if bin_.items], "Bins")
+
+
+def _behind(run: ReliabilityDiagram, bin_: ReliabilityBin) -> str:
+    """Return what the drawer lists for a bin."""
+    return items_query(focus=run.run, bin=run.bins.index(bin_) + 1)
 
 
 def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Section:
@@ -135,7 +139,8 @@ def reliability_figure(
         clickanywhere=True,  # a click away from all points clears the range
         shapes=[_brush(number, chosen) for number in range(len(diagrams))],
     )
-    drawn["layout"]["meta"] |= {"brush": "confidence", "range": list(chosen or (0.0, 1.0))}
+    brushes = [items_query(focus=diagram.run) for diagram in diagrams]
+    drawn["layout"]["meta"] |= {"brush": brushes, "range": list(chosen or (0.0, 1.0))}
     return drawn
 
 
@@ -157,7 +162,8 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
     most = max((bin_.items for bin_ in filled), default=1)
     accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
     return {
-        "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", "meta": diagram.run, **axes,
+        "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", **axes,
+        "meta": {"run": diagram.run, "items": None if open_dots else [_behind(diagram, bin_) for bin_ in filled]},
         "x": [bin_.mean_confidence for bin_ in filled], "y": accuracy,
         "marker": {
             "size": [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],

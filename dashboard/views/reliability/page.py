@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.keys import BAND, Confidence, MetricsParameters
+from dashboard.registry.keys import BAND, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
 from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import between, filter_keys, menu
-from dashboard.ui.html import page_link
+from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import disputed_mark
-from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
-from dashboard.ui.section import heading, section, tabs
-from dashboard.ui.table import Cell, Columns, PageColumn, html_table
-from dashboard.ui.text import tick
+from dashboard.ui.section import heading, tabs
 from dashboard.views.reliability.diagrams import (
     MEASURED,
     METHOD_NAMES,
@@ -33,13 +28,13 @@ from dashboard.views.reliability.diagrams import (
 from dashboard.views.reliability.triptych import calibration_tests, triptych_section
 from data.plurals import counted
 from data.recalibration_maps import METHODS
-from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
+from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
-from queries.reliability import MAX_ITEMS, Item, ItemList, items, reliability, triptych
+from queries.reliability import reliability, triptych
 from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, Range, Whole
+from queries.selection.parameter_kinds import Choice
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 
@@ -106,45 +101,18 @@ RECALIBRATION = serve(
 )
 
 
-class ItemsKeys(Parameters, frozen=True):
-    """Which answers are listed, and how many."""
-
-    confidence: Confidence = None
-    limit: Annotated[int, Whole(f"how many answers: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
-
-
-ITEMS = serve(
-    "items",
-    items,
-    ItemsKeys,
-    "Single answers with a confidence in a range, furthest off first. `disputed`: the gradings of the run differ on it.",
-    Table("The same as CSV.", lambda answer: answer.items, fields(Item)),
-)
-
-
 PATH = "/reliability"
-ITEMS_SHOWN = 40
 TABS = {"": "Diagrams", "decomposition": "Decomposition", "tests": "Tests"}
 BAND_NAMES: dict[str, str] = {DEFAULT_BAND: "Simultaneous", "pointwise": "Pointwise"}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
-    """Recalibration, kind of band, panels, and the answers that are listed."""
+    """Recalibration, kind of band, panels, and the part of the page."""
 
     method: Annotated[
         str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
     ] = ""
     band: Annotated[BandKind, BAND] = DEFAULT_BAND
-    focus: Annotated[
-        str,
-        Choice(
-            "the run whose answers are listed; the first one by default",
-            lambda facets: facets.all_runs,
-            "There is no run {value!r} in this selection.",
-            blank=True,
-        ),
-    ] = ""
-    confidence: Confidence = None
     panels: Panels = ""
     tab: Annotated[
         str, Choice(f"the part of the page: {', '.join(f'`{key}`' for key in TABS if key)}; the diagrams by default", (*TABS,))
@@ -152,7 +120,7 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
-    """Draw the diagrams with what-if recalibration and the answers of a range of confidence, or another part of the page."""
+    """Draw the diagrams with what-if recalibration, or another part of the page."""
     tab = request.parameters.tab
     title = f"{request.facets.title}: {_meaning(request.facets)}"
     parts = [(name, request.link(PATH, tab=key or None), key == tab) for key, name in TABS.items()]
@@ -183,7 +151,7 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
     colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
     names = run_names(result.runs)
     shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
-    method = request.parameters.method
+    method, listed = request.parameters.method, request.parameters.items
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
@@ -196,10 +164,9 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
         links,
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(
-            shown, names, colours, after, request.parameters.confidence, band, forecasts=request.facets.forecasts
+            shown, names, colours, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
         ),
         recalibration_section(what_if, names, colours) if what_if else None,
-        _items(request, result.runs, names),
     ]
 
 
@@ -208,54 +175,6 @@ def _meaning(facets: Facets) -> str:
     if facets.forecasts:
         return "how often yes comes true at the probability that each run states"
     return "how often each run is right at the confidence it states"
-
-
-def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
-    """The run whose items are listed: the one that the address names, otherwise the first."""
-    focus = request.parameters.focus
-    if focus and focus not in runs:
-        raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
-    return focus or (runs[0] if runs else "")
-
-
-def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
-    """The items of one run in a range of confidence, largest error first."""
-    focus = _focus(request, [run.run for run in runs])
-    chosen = request.parameters.confidence
-    result: ItemList = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
-
-    def link(item: Item) -> str:
-        return request.question_link(item.question_id, clue=str(item.clue))
-
-    run_menu = menu("focus", "Run", {run.run: names[run.run] for run in runs}, focus, default=runs[0].run)
-    return items_section(result, names[focus], run_menu, chosen, link, request.facets)
-
-
-def items_section(
-    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], facets: Facets
-) -> html.Section:
-    """Return single answers, largest error first, below controls for the run and the range of confidence.
-
-    ``confidence`` is None for all of 0 to 1. ``link`` maps an item to the address of its question.
-    """
-    low, high = confidence or (0.0, 1.0)
-    top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
-    guessed, answered = (any(getattr(item, key) for item in result.items) for key in ("guess", "answer"))
-    columns: Columns = [
-        PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
-        PageColumn("Clue", lambda item: item.clue + 1) if facets.longest > 1 else None,
-        PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")) if guessed else None,
-        PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=facets.quizbowl)) if answered else None,
-        "confidence",
-        PageColumn("Correct", lambda item: [tick(item.correct), disputed_mark() if item.disputed else None]),
-    ]
-    return section(
-        html.Div(top, className="heading"),
-        f"{counted(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
-        + (f", the first {len(result.items)} shown" if result.total > len(result.items) else ""),
-        html_table(columns, result.items, "Items", declared=ITEMS.tables[0]),
-        class_name="items",
-    )
 
 
 def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:

@@ -16,7 +16,15 @@ from dashboard.http.paths import address
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import Replace, children_of, markup
 
-NO_OTHER_VIEW = ("theme", "embed", "version", "pin", "clue", signed_links.KEY)  # keys that do not change which view it is
+NO_OTHER_VIEW = (
+    "theme",
+    "embed",
+    "version",
+    "pin",
+    "clue",
+    "items",
+    signed_links.KEY,
+)  # keys that do not change which view it is
 ASKING = (html.Form, html.Dialog, html.Textarea, dcc.Store, dcc.Slider)  # these need a server
 BUTTONS = ("data-download", "data-pin", "data-toggles")  # what the scripts of a file still do
 NAMES = ("htmlFor", "aria-labelledby", "aria-describedby", "aria-controls")  # attributes that name ids
@@ -98,6 +106,8 @@ class StaticPage:
         if kind is html.Button and identity != "theme-switch" and not any(hasattr(part, key) for key in BUTTONS):
             sorts = getattr(part, "data-set", "").startswith("sort=")
             return html.Span(part.children, title=getattr(part, "title", None)) if sorts else None
+        if hasattr(part, "data-items"):  # a file has no drawer
+            return html.Span(part.children, title=getattr(part, "title", None))
         if kind is html.A and hasattr(part, "href"):
             return self._link(part)
         named = {key: getattr(part, key) for key in NAMES if hasattr(part, key)}

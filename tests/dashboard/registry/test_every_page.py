@@ -17,7 +17,7 @@ NAMES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slice
 WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan", "teams", "team"}
 OWN_KEYS = [
     ("leaderboard", "metrics=brier&metrics=ks,auroc&sort=-ks"), ("leaderboard", "metrics=corp_mcb&sort=brier"),
-    ("reliability", "method=isotonic&confidence=0.8..1"), ("reliability", "method=temperature&binning=mass15"),
+    ("reliability", "method=isotonic"), ("reliability", "method=temperature&binning=mass15"),
     ("reliability", "binning=width10%2B1"), ("reliability", "binning=width10r"), ("difficulty", "difficulty=0.2..0.8"),
     ("compare", "metric=brier"), ("slices", "metric=accuracy"), ("people", "entropy=absolute"), ("decide", "t=0.8"),
     ("which-ece", "binning=mass15"),
@@ -26,7 +26,7 @@ BAD = [
     ("leaderboard", "metrics=beauty"), ("leaderboard", "sort=beauty"), ("leaderboard", "theme=pink"),
     ("leaderboard", "category=Cookery"), ("leaderboard", "published=beauty"), ("leaderboard", "pin=nobody"),
     ("leaderboard", "published=grace-table-1&published=grace-app-n"),
-    ("reliability", "method=prayer"), ("reliability", "focus=nobody"), ("reliability", "confidence=1..0"),
+    ("reliability", "method=prayer"), ("reliability", "items=focus%3Dnobody"), ("reliability", "items=confidence%3D1..0"),
     ("compare", "a=nobody"), ("compare", "metric=hard_easy_slope"), ("slices", "metric=mean_confidence"),
     ("slices", "against=nobody"), ("people", "entropy=loud"), ("decide", "a=nobody"), ("decide", "b=nobody"),
     ("which-ece", "focus=nobody"), ("questions", "metric=beauty"), ("runs", "show=some"), ("gradings", "graded_run=nobody"),
@@ -165,7 +165,7 @@ FILTERS = ("difficulty=0..0.3", "category=Arts")
 SAME_STRUCTURE = [
     *((page, query) for page in ("leaderboard", "reliability", "difficulty", "questions", "compare", "slices", "buzz")
       for query in FILTERS),
-    ("leaderboard", "metrics=ece,brier,hmr"), ("leaderboard", "sort=brier"), ("reliability", "confidence=0.2..0.4"),
+    ("leaderboard", "metrics=ece,brier,hmr"), ("leaderboard", "sort=brier"), ("reliability", "binning=mass15"),
     ("buzz", "threshold=0.7"), ("buzz", "curve=polynomial"),
 ]  # fmt: skip
 

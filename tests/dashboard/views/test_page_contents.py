@@ -1,5 +1,8 @@
 """Pages agree with the JSON addresses and the queries: their figures, texts and links."""
 
+import re
+from urllib.parse import quote
+
 import pytest
 
 from dashboard.registry.composed import question_list
@@ -14,7 +17,7 @@ from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
 from queries.selection import Selection
 from queries.slices import slices
-from tests.helpers.drawn_pages import as_text, divided, drawn, plain, walk, words
+from tests.helpers.drawn_pages import as_text, divided, drawn, plain, sent, walk, words
 
 PYRAMID = "dataset=pyramid"
 
@@ -28,7 +31,7 @@ def runs(app):
 def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
     runs = client.get(f"/api/v1/reliability?{PYRAMID}").json["runs"]
     figure = divided(app, "reliability", PYRAMID).figures["reliability"]
-    dots = {trace["meta"]: trace for trace in figure["data"] if trace.get("name") == "bins"}
+    dots = {trace["meta"]["run"]: trace for trace in figure["data"] if trace.get("name") == "bins"}
     assert list(dots) == [run["run"] for run in runs]
     for run in runs:
         filled = [part for part in run["bins"] if part["items"]]
@@ -37,11 +40,15 @@ def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
 
 
 def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
-    content = as_text(drawn(app, "reliability", f"{PYRAMID}&focus={runs[0]}&confidence=0.9..1"))
-    items = client.get(f"/api/v1/items?{PYRAMID}&run={runs[0]}&confidence=0.9..1").json["items"]
+    listed = f"focus={runs[0]}&confidence=0.9..1"
+    items = client.get(f"/api/v1/items?{PYRAMID}&{listed}").json["items"]
     assert items and all(item["confidence"] >= 0.9 for item in items)
     assert [item["off"] for item in items] == sorted((item["off"] for item in items), reverse=True)
-    assert all(f'"{item["question_id"]}"' in content for item in items[:20])
+    opened = sent(app, "/", f"{PYRAMID}&items={quote(listed + '&order=off')}", page=False)
+    links = re.findall('href="/questions/pyramid/([^?]+)[?]clue=([0-9]+)"', opened["fragments"].popitem()[1])
+    assert links == [(item["question_id"], str(item["clue"])) for item in items]
+    closed = sent(app, "/", PYRAMID, page=False)
+    assert closed["outline"] == opened["outline"] and "hidden" in closed["fragments"].popitem()[1]
 
 
 def test_recalibration_is_drawn_with_what_it_costs(app, snapshot):
@@ -56,7 +63,7 @@ def test_compared_runs_are_those_of_the_address(app, snapshot, runs):
     dots = divided(app, "compare", f"{PYRAMID}&a={last}&b={first}&metric=brier").figures["scatter"]["data"][1]
     assert (dots["x"], dots["y"]) == ([pair.a["brier"] for pair in pairs], [pair.b["brier"] for pair in pairs])
     assert dots["customdata"] == [pair.question_id for pair in pairs]
-    assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
+    assert dots["meta"]["items"] == f"focus={last}&focus={first}&question=ID"
 
 
 def test_a_slice_links_to_its_run_and_its_filter(app, snapshot):

@@ -1,11 +1,15 @@
 """Tables by category on the pages Slices and Buzz, and their addresses as JSON and CSV."""
 
+import re
+from urllib.parse import parse_qsl, urlencode
+
 import pytest
 from dash import html
 
 from dashboard.registry.pages import PAGES, read_page
 from dashboard.ui.html import descendants
 from queries.published_values import published_rows
+from tests.helpers.drawn_pages import markup
 from tests.helpers.json_api import get, table
 
 PYRAMID = "dataset=pyramid"
@@ -84,3 +88,16 @@ def test_printed_values_are_shown_for_their_metric(tables):
         assert cells == [f"{own[part]:.3f}" for part in head[2:]]
     assert "GRACE, Table 5, as printed" not in tables("slices", *pairs, ("metric", "brier"))
     assert "GRACE, Table 5, as printed" not in tables("slices", ("dataset", "pyramid"), ("metric", "calscore"))
+
+
+def test_a_cell_opens_the_answers_that_it_measures(app, client):
+    cells = re.findall('data-items="([^"]+)"', markup(app, "/slices", "dataset=pyramid"))
+    parts = client.get("/api/v1/breakdown?dataset=pyramid&metrics=overconfidence").json["parts"]
+    measured = {
+        urlencode({"focus": row["run"], "category": part["value"]}): row["items"] for part in parts for row in part["rows"]
+    }
+    assert len(measured) > 20 and measured.keys() <= {*cells}
+    for cell, items in list(measured.items())[::7]:
+        run, within = parse_qsl(cell)
+        query = urlencode([("dataset", "pyramid"), ("common", "1"), run, ("within", urlencode([within]))])
+        assert client.get(f"/api/v1/items?{query}").json["total"] == items

@@ -12,9 +12,9 @@ from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.common_questions import coverage, restrict, taking_part
 from queries.engine.gather import gather
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.reliability import items
 from queries.selection import Selection
 from queries.slices import slices
 from tests.helpers.bundle_factory import FACTS, table, write
@@ -140,9 +140,19 @@ def test_the_restricted_selection_has_the_common_clues(gaps):
     evidence = gather(gaps, restricted, METRICS)
     assert [facts["items"] for facts in map(evidence.run_facts, range(len(evidence.runs)))] == [len(common)] * RUNS
     assert {*evidence.questions.tolist()} == questions_of(common)
-    items_of = {(item.question_id, item.clue) for item in items(gaps, selection, limit=1000, run=restricted.run[0]).items}
+    items_of = {(item.question_id, item.clue) for item in items(gaps, selection, limit=1000, focus=restricted.run[:1]).items}
     assert items_of == common  # read by SQL; the evidence is read from memory
     assert restrict(gaps, restricted)[0] == restricted
+
+
+def test_parts_of_a_list_are_on_the_same_clues(gaps):
+    selection = Selection("gaps", common=True)
+    every = {(item.run, item.question_id, item.clue) for item in items(gaps, selection, limit=1000).items}
+    parts = [items(gaps, selection, limit=1000, within=Selection("gaps", category=(name,))).items for name in CATEGORIES]
+    assert {(item.run, item.question_id, item.clue) for part in parts for item in part} == every
+    (apart,) = coverage(gaps, selection).apart  # it is measured on its own answers
+    own = items(gaps, selection, limit=1000, focus=(apart,)).items
+    assert {(item.question_id, item.clue) for item in own} == answered_in_store(gaps, selection)[apart]
 
 
 def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):

@@ -12,12 +12,12 @@ from queries.buzzing import Rules
 from queries.buzzing.thresholds import threshold_explorer
 from queries.engine.common_questions import coverage
 from queries.engine.gather import gather
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.question import question
 from queries.questions import sparklines
 from queries.recalibration import recalibration
-from queries.reliability import items
 from queries.runs import responses
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
@@ -178,7 +178,7 @@ def test_views_of_one_answer_show_all_samples(sampled):
     assert drawn.own_buzz() == 1
     line = sparklines(snapshot, selection, ("q2",)).questions["q2"].runs[drawn.run]
     assert line.confidence == pytest.approx([answer.confidence for answer in drawn.one_per_clue()])
-    listed = items(snapshot, selection, limit=1000, run=drawn.run)
+    listed = items(snapshot, selection, limit=1000, focus=(drawn.run,))
     assert {(item.question_id, item.clue, item.sample) for item in listed.items} == {
         (row["question_id"], row["clue"], row["sample"]) for row in rows
     }

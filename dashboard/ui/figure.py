@@ -24,11 +24,6 @@ CONFIG: Any = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
     "toImageButtonOptions": {"format": "svg"},
 }
-DOWNLOADS = {  # see assets/figure_files.js
-    "svg": "This figure as SVG, with title and source",
-    "pdf": "Print this figure on a page of its size: choose “Save as PDF”",
-    "png": "This figure as PNG",
-}
 AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
 
 
@@ -62,17 +57,13 @@ def figure(
             html.Div(
                 [
                     html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
-                    html.Span([_download(kind) for kind in DOWNLOADS], className="downloads"),
+                    html.Button("Save figure", type="button", className="downloads", **data(download=name)),
                 ],
                 className="figure-foot",
             ),
         ],
         className=f"figure figure-{name}",
     )
-
-
-def _download(kind: str) -> html.Button:
-    return html.Button(kind.upper(), type="button", title=DOWNLOADS[kind], **data(download=kind))
 
 
 clientside_callback(ClientsideFunction("clueline", "openDot"), Input({"role": "figure", "figure": ALL}, "clickData"))

@@ -67,16 +67,22 @@
     clueline.adjustments = clueline.adjustments || {};
     const painted = new WeakMap(); // frame -> the figure that its graph got last
 
+    // Returns a figure at a width, in the colours of the theme. With a fixed size, Plotly does not redraw when the page changes.
+    clueline.figureAt = function (name, width) {
+        const figure = resolved(clueline.drawnFigure(name), window.getComputedStyle(document.documentElement));
+        figure.layout.width = width;
+        if (width < NARROW) withoutLabels(figure.layout);
+        if ((figure.layout.meta || {}).panels) arrange(figure.layout, width);
+        if (clueline.adjustments[name]) clueline.adjustments[name](figure);
+        return figure;
+    };
+
     // Returns the properties of a graph: its figure in the theme's colours and at the width of its frame; empty without a frame.
     clueline.prepared = function (name) {
         const frame = frameOf(name);
         const drawn = clueline.drawnFigure(name);
         if (!frame || !drawn || !frame.clientWidth) return {};
-        const figure = resolved(drawn, window.getComputedStyle(document.documentElement));
-        figure.layout.width = frame.clientWidth; // with a fixed size, Plotly does not redraw when the page changes
-        if (frame.clientWidth < NARROW) withoutLabels(figure.layout);
-        if ((figure.layout.meta || {}).panels) arrange(figure.layout, frame.clientWidth);
-        if (clueline.adjustments[name]) clueline.adjustments[name](figure);
+        const figure = clueline.figureAt(name, frame.clientWidth);
         const before = painted.get(frame);
         painted.set(frame, figure);
         frame.style.height = figure.layout.height + "px";

@@ -24,11 +24,6 @@ CONFIG: Any = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
     "toImageButtonOptions": {"format": "svg"},
 }
-DOWNLOADS = {  # see assets/figure_files.js
-    "svg": "This figure as SVG, with title and source",
-    "pdf": "Print this figure on a page of its size: choose “Save as PDF”",
-    "png": "This figure as PNG",
-}
 AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
 
 
@@ -62,17 +57,13 @@ def figure(
             html.Div(
                 [
                     html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
-                    html.Span([_download(kind) for kind in DOWNLOADS], className="downloads"),
+                    html.Button("Save figure", type="button", className="downloads", **data(download=name)),
                 ],
                 className="figure-foot",
             ),
         ],
         className=f"figure figure-{name}",
     )
-
-
-def _download(kind: str) -> html.Button:
-    return html.Button(kind.upper(), type="button", title=DOWNLOADS[kind], **data(download=kind))
 
 
 clientside_callback(ClientsideFunction("clueline", "openDot"), Input({"role": "figure", "figure": ALL}, "clickData"))
@@ -259,8 +250,11 @@ def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX
 
 
 def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:
-    """Return the style of a run's line: in its colour, or thin and grey."""
-    return {"color": colours[run], "width": 2.2} if run in colours else {"color": OTHERS, "width": 0.8}
+    """Return the style of a run's line: in its colour, or thin and grey. Every second four of the colours have dashes, too."""
+    if run not in colours:
+        return {"color": OTHERS, "width": 0.8}
+    place = int(colours[run].removeprefix("var(--run-").removesuffix(")"))
+    return {"color": colours[run], "width": 2.2, "dash": "7px,2px" if (place - 1) % 8 >= 4 else "solid"}
 
 
 def grey_first(runs: Sequence[str], colours: Mapping[str, str]) -> list[str]:

@@ -127,29 +127,60 @@ UNSOLVED = serve(
 NOT_STATED = "not stated"
 
 
-def parts_section(
+def heat_map(
     result: Breakdown,
     whole: Mapping[str, MetricCell],
     metric: Metric,
     names: Mapping[str, str],
     colours: RunColours,
     link: Callable[[str], str],
+    tested: Slices,
 ) -> html.Section:
-    """Return a row per run and one for their mean, a column per part: value, 95 % interval and rank.
+    """Return a row per run and one for their mean, a column per part; the worse a value, the more orange, the better, the bluer.
 
     ``whole`` is the metric on the whole selection, by run id; it sets the order of the rows. ``link`` maps the value of a part to
-    the address of its leaderboard.
+    the address of its leaderboard. Cells whose difference ``tested`` finds significant have a frame.
     """
+    cells = {(part.value, row.run): row.metrics[metric.key] for part in result.parts for row in part.rows}
+    sign = -1 if metric.direction == "higher" else 1
+
+    def worse_by(part: str | None, run: str) -> float | None:
+        value, reference = cells.get((part, run)), cells.get((part, tested.against)) if tested.against else whole[run]
+        if value is None or value.value is None or reference is None or reference.value is None:
+            return None
+        return sign * (value.value - reference.value)
+
+    most = max((abs(worse_by(*key) or 0.0) for key in cells if key[1] in whole), default=0.0) or 1.0
+    framed = {
+        (part.filters[result.by], part.run)
+        for part in tested.slices
+        if [*part.filters] == [result.by] and part.p_adjusted < SIGNIFICANCE and not part.of_others
+    }
 
     def name(run: str | None) -> Content:
         return named(colours.get(run), names[run]) if run else "Mean of the runs"
 
+    def cell(part: str | None, run: str, ranked: int) -> Cell:
+        stated = cells.get((part, run))
+        if stated is None or stated.value is None:
+            return Cell(None, stated.missing if stated else "This run answered none of these questions", "number missing")
+        interval = f"95 % interval {short(stated.low)} to {short(stated.high)}" if stated.low is not None else ""
+        rank = f"rank {stated.rank:g} of {ranked}" if stated.rank is not None else ""
+        title = ", ".join(filter(None, [interval, rank, "significant" if (part, run) in framed else ""]))
+        worse = (worse_by(part, run) or 0.0) / most
+        shade = {"style": {"--much": f"{abs(worse):.2f}"}}
+        # No filter keeps what has no value, so nothing can be listed of it.
+        value = items_link(short(stated.value), items_query(focus=run, **{result.by: part})) if part is not None else stated.value
+        return Cell(
+            value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade
+        )
+
     def part_column(part: BreakdownPart) -> PageColumn:
-        cells = {row.run: row.metrics[metric.key] for row in part.rows}
+        ours = [row.metrics[metric.key] for row in part.rows]
         title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
         return PageColumn(
             noted(title, counted(part.questions, "question")),
-            lambda run: _cell(cells.get(run), len(cells), _behind(run, result.by, part)) if run else _mean(cells.values()),
+            lambda run: cell(part.value, run, len(ours)) if run else _mean(ours),
             number=True,
         )
 
@@ -159,25 +190,16 @@ def parts_section(
         *map(part_column, result.parts),
     ]
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
+    more, less = ("higher", "lower") if metric.direction == "zero" else ("worse", "better")
+    than = f"{names.get(tested.against, tested.against)} there" if tested.against else "the run itself on all questions"
     return section(
         title,
-        "Brackets are 95 % intervals; ranks are within the part. Each part links to its leaderboard. The addresses "
-        "/api/v1/breakdown and /api/v1/breakdown.csv give the same for several metrics at once.",
-        html_table(columns, [*whole, None], title, "board across", of_row=lambda run: {} if run else {"className": "summary"}),
+        f"Orange: {more} than {than}; blue: {less}. A frame: significant, adjusted for all parts "
+        "tested. A cell's tooltip has its 95 % interval and rank.",
+        html_table(
+            columns, [*whole, None], title, "board across slices", of_row=lambda run: {} if run else {"className": "summary"}
+        ),
     )
-
-
-def _behind(run: str, by: str, part: BreakdownPart) -> str | None:
-    """Return what the drawer lists for a cell; None for the part of what has no value, which no filter keeps."""
-    return items_query(focus=run, **{by: part.value}) if part.value is not None else None
-
-
-def _cell(cell: MetricCell | None, ranked: int, behind: str | None) -> Cell:
-    if cell is None or cell.value is None:
-        return Cell(None, cell.missing if cell else "This run answered none of these questions", "number missing")
-    interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
-    value = html.Span(short(cell.value)) if behind is None else items_link(short(cell.value), behind)
-    return Cell(noted(value, interval, f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""))
 
 
 def _mean(cells: Iterable[MetricCell]) -> float | None:
@@ -347,7 +369,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             *_division(request),
             parts_menu(request.parameters.published, _by(request)),
         ),
-        _every_run(request, runs, colours),
+        _every_run(request, runs, colours, result),
         note(OF_ALL_RUNS) if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS else None,
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
         slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
@@ -380,14 +402,14 @@ def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     return [menu("by", "Table by", {by: split_key(by)[1] or by for by in offered}, _by(request), default=default)]
 
 
-def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:
+def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours, tested: Slices) -> Component:
     """The metric of every run in every part, the best run first."""
     by, metric = _by(request), request.parameters.metric
     result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
     rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
     rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
     whole = {row.run: row.metrics[metric.key] for row in rows}
-    return parts_section(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}))
+    return heat_map(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}), tested)
 
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:

@@ -1,8 +1,10 @@
-"""Figures as files: vector graphics with run names, axis titles, the title above and the source below."""
+"""Figures as files for a paper: vectors at the chosen width, font and size; no title, help or address in them."""
 
 import re
 import struct
 from xml.etree import ElementTree
+
+import pytest
 
 from tests.helpers.page_actions import eventually
 from tests.helpers.page_walk import shown
@@ -10,42 +12,59 @@ from tests.helpers.page_walk import shown
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+def press(page, name):
+    page.locator("#figure-file").get_by_role("button", name=name).click()
+
+
 def download(page, kind):
     with page.expect_download() as waiting:
-        page.locator(f".figure-reliability [data-download={kind}]").click()
+        press(page, kind)
     with open(waiting.value.path(), "rb") as file:
         return waiting.value.suggested_filename, file.read()
 
 
-def says_what_it_is(text, page):
-    for part in (
-        "Reliability", "Line: isotonic (CORP) curve", "Logistic regression", "confidence", "share right", "Tone (tone)",
-        "category Work", "data version", "Clueline",
-    ):  # fmt: skip
+def is_of_a_paper(text, *labels):
+    for part in labels:
         assert part in text, part
-    assert "Drag sideways" in page.locator(".figure-reliability figcaption").inner_text() and "Drag sideways" not in text
+    assert not re.search(r"https?://127|/reliability|Drag sideways|Isotonic|Clueline", text), text
 
 
-def test_a_figure_is_saved_as_svg_png_and_pdf(page, browser):
+@pytest.mark.parametrize(("theme", "width", "font", "size"), [("light", "175", "Sans serif", 8), ("dark", "85", "Serif", 7)])
+def test_a_figure_is_saved_as_svg_png_and_pdf(visit, browser, theme, width, font, size):
+    page = visit(theme=theme)
     page.goto("/reliability?dataset=tone&category=Work")
     shown(page)
-    name, content = download(page, "svg")
+    page.locator(".figure-reliability [data-download]").click()
+    dialog = page.locator("#figure-file")
+    for label, choice in (("Width", {"value": width}), ("Font", {"label": font}), ("Smallest text", {"label": f"{size} pt"})):
+        dialog.get_by_label(label).select_option(**choice)
+    caption = dialog.locator(".caption").inner_text()
+    for part in ("Reliability", "Line: isotonic (CORP) curve", "Tone (tone)", "data version"):
+        assert part in caption, part
+    assert "Drag sideways" not in caption and "http" not in caption
+
+    name, content = download(page, "SVG")
     assert name == "clueline-reliability-reliability.svg"
     root = ElementTree.fromstring(content)
     assert root.tag == f"{SVG}svg" and not list(root.iter(f"{SVG}image"))
-    says_what_it_is(" ".join(" ".join(element.itertext()) for element in root.iter(f"{SVG}text")), page)
-    assert "/reliability" in root.find(f"{SVG}desc").text
-    width, height = float(root.get("width")), float(root.get("height"))
-    for element in root.findall(f"{SVG}text"):  # the title and the source are not cut off
-        assert 0 < float(element.get("y")) < height and float(element.get("x")) < width
+    texts = list(root.iter(f"{SVG}text"))
+    is_of_a_paper(" ".join("".join(text.itertext()) for text in texts), "Logistic regression", "confidence", "share right")
+    assert root.get("width") == f"{width}mm"
+    across, down = map(float, root.get("viewBox").split()[2:])
+    sizes = [float(found) for text in texts for found in re.findall(r"font-size: ([\d.]+)px", text.get("style", ""))]
+    assert abs(min(sizes) * (float(width) / 25.4 * 72 / across) - size) < 0.05  # in points
+    assert {"Times" in text.get("style", "") for text in texts} == {font == "Serif"}
+    height = float(root.get("height").removesuffix("mm"))
+    assert abs(height / float(width) - down / across) < 0.001
+    ground = root.find(f"{SVG}rect")
+    assert ground.get("fill") == "#fff" and b"rgb(23, 32, 43)" in content  # light in the dark theme, too
 
-    name, content = download(page, "png")
+    name, content = download(page, "PNG")
     assert name.endswith(".png") and content.startswith(b"\x89PNG")
-    assert struct.unpack(">II", content[16:24]) == (2 * int(width), 2 * int(height))
+    assert struct.unpack(">II", content[16:24]) == tuple(round(side * 300 / 25.4) for side in (float(width), height))
 
-    page.locator(".figure-reliability [data-download=pdf]").click()  # a print of one page of vectors
+    press(page, "PDF")  # a print of one page of vectors
     sheet = eventually(page, lambda: _sheet(page))
-    says_what_it_is(re.sub(r"<[^>]+>", " ", sheet), page)
     paper = browser.new_page()
     paper.set_content(sheet)
     content = paper.pdf(prefer_css_page_size=True, print_background=True)
@@ -53,6 +72,10 @@ def test_a_figure_is_saved_as_svg_png_and_pdf(page, browser):
     assert content.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", content)) == 1
     assert b"/Subtype /Image" not in content and b"/Font" in content
+    box = [float(side) for side in re.search(rb"/MediaBox\s*\[([^\]]*)\]", content)[1].split()]
+    assert abs(box[2] - float(width) / 25.4 * 72) < 1
+    press(page, "Close")
+    assert not dialog.count() and page.evaluate("document.documentElement.dataset.theme") == theme
 
 
 def _sheet(page):

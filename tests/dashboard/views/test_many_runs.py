@@ -3,18 +3,19 @@
 import csv
 import json
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.ui.figure import end_labels
+from dashboard.ui.figure import end_labels, run_line
 from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, run_colours
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from tests.helpers.colour_vision import VISIONS, contrast, difference, lab
 from tests.helpers.drawn_pages import divided
 
 RUNS = 18
@@ -133,13 +134,39 @@ def test_a_withdrawal_does_not_change_other_runs_colours(crowd):
     assert before == after
 
 
-def test_both_themes_have_a_colour_for_every_place():
-    css = CSS.read_text()
-    light, dark = css.split(':root[data-theme="dark"]')[:2]
-    for theme in (light, dark.split("\n}")[0]):
-        shades = dict(re.findall(r"--run-(\d+): (#[0-9a-f]{6});", theme))
-        assert sorted(map(int, shades)) == list(range(1, COLOURS + 1))
-        assert len(set(shades.values())) == COLOURS
+@pytest.fixture(params=["light", "dark"])
+def theme(request):
+    """The colours of a theme, by name."""
+    light, dark = CSS.read_text().split(':root[data-theme="dark"]')[:2]
+    return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6});", light if request.param == "light" else dark.split("\n}")[0]))
+
+
+def test_both_themes_have_a_colour_for_every_place(theme):
+    shades = {name: shade for name, shade in theme.items() if re.fullmatch(r"run-\d+", name)}
+    assert sorted(int(name[4:]) for name in shades) == list(range(1, COLOURS + 1))
+    assert len(set(shades.values())) == COLOURS
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_everybody_can_tell_the_first_eight_apart(theme, vision):
+    first = [theme[f"run-{place}"] for place in range(1, MAX_HIGHLIGHTED + 1)]
+    seen = [lab(shade, vision) for shade in first]
+    assert min(difference(one, other) for one, other in combinations(seen, 2)) >= 12
+    assert min(contrast(shade, theme[ground]) for shade in first for ground in ("paper", "ground")) >= 3
+
+
+def test_differences_of_colours_are_those_of_the_paper():
+    """Pairs 1, 8, 13 and 25 of Sharma, Wu and Dalal 2005, Table 1."""
+    pairs = [
+        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, -1, 2), (50, 0, 0), 2.3669),
+        ((50, 2.49, -0.001), (50, -2.49, 0.0009), 7.1792), ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+    ]  # fmt: skip
+    assert [round(difference(one, other), 4) for one, other, _ in pairs] == [expected for *_, expected in pairs]
+
+
+def test_lines_of_similar_colours_differ_in_their_dashes():
+    dashes = [run_line({"A": f"var(--run-{place})"}, "A")["dash"] for place in range(1, 10)]
+    assert dashes == ["solid"] * 4 + ["7px,2px"] * 4 + ["solid"]
 
 
 def test_labels_of_lines_that_meet_do_not_overlap():

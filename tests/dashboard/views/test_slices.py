@@ -16,7 +16,18 @@ PYRAMID = "dataset=pyramid"
 
 
 @pytest.fixture(scope="module")
-def tables(app):
+def draw(app):
+    """Draw the content of a page."""
+
+    def draw(page, *pairs):
+        with app.test_request_context(PAGES[page].path):
+            return html.Div(list(PAGES[page].draw(read_page(PAGES[page], list(pairs)))))
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def tables(draw):
     """Read the tables of a page: label -> rows of texts."""
 
     def texts(part):
@@ -25,17 +36,15 @@ def tables(app):
         inside = getattr(part, "children", part)
         return "".join(texts(child) for child in (inside if isinstance(inside, list | tuple) else [inside] if inside else []))
 
-    def draw(page, *pairs):
-        with app.test_request_context(PAGES[page].path):
-            content = html.Div(list(PAGES[page].draw(read_page(PAGES[page], list(pairs)))))
+    def read(page, *pairs):
         tables = {}
-        for part in descendants(content):
+        for part in descendants(draw(page, *pairs)):
             if getattr(part, "className", None) == "scroll":
                 rows = [row for row in descendants(part) if isinstance(row, html.Tr)]
                 tables[part.to_plotly_json()["props"]["aria-label"]] = [[texts(cell) for cell in row.children] for row in rows]
         return tables
 
-    return draw
+    return read
 
 
 @pytest.mark.parametrize(("dataset", "by", "metric"), [("pyramid", "", "calscore"), ("lifeeval", "radius", "brier")])
@@ -51,10 +60,39 @@ def test_every_run_has_a_value_for_every_part(tables, client, dataset, by, metri
         assert head[column].startswith(part["value"])
         cells = {row["run"]: row["metrics"][metric] for row in part["rows"]}
         for line, row in zip(rows, board, strict=True):
-            cell = cells[row["run"]]
-            assert line[column].startswith(f"{cell['value']:.3f}[{cell['low']:.3f}, {cell['high']:.3f}]")
+            assert line[column] == f"{cells[row['run']]['value']:.3f}"
         values = [cell["value"] for cell in cells.values()]
         assert mean[column] == f"{sum(values) / len(values):.3f}"
+
+
+@pytest.mark.parametrize(("metric", "against"), [("overconfidence", False), ("accuracy", False), ("accuracy", True)])
+def test_shades_and_frames_of_the_heat_map(draw, client, metric, against):
+    """Orange where a run is worse than its reference, blue where it is better; a frame where a test says so."""
+    own = {row["run"]: row["metrics"][metric]["value"] for row in _board(client, metric)}
+    other = max(own, key=lambda run: own[run]) if against else None
+    parts = get(client, f"/api/v1/breakdown?{PYRAMID}&by=category&metrics={metric}&intervals=1")["parts"]
+    cells = {(part["value"], row["run"]): row["metrics"][metric] for part in parts for row in part["rows"]}
+    sign = -1 if metric != "overconfidence" else 1
+    worse = {
+        key: sign * (cell["value"] - (cells[key[0], other]["value"] if other else own[key[1]])) for key, cell in cells.items()
+    }
+    most = max(map(abs, worse.values()))
+    tested = get(client, f"/api/v1/slices?{PYRAMID}&metric={metric}{f'&against={other}' if other else ''}")["slices"]
+    clear = {(part["filters"]["category"], part["run"]) for part in tested
+             if [*part["filters"]] == ["category"] and part["p_adjusted"] < 0.05}  # fmt: skip
+    content = draw("slices", ("dataset", "pyramid"), ("metric", metric), *([("against", other)] if other else []))
+    drawn = [part for part in descendants(content) if "--much" in (getattr(part, "style", None) or {})]
+    expected = sorted(
+        (f"95 % interval {cell['low']:.3f} to {cell['high']:.3f}".replace("-", "\N{MINUS SIGN}"), f"{abs(worse[key]) / most:.2f}",
+         "worse" if worse[key] > 0 else "better", key in clear)
+        for key, cell in cells.items()
+    )  # fmt: skip
+    seen = sorted((td.title.split(",")[0], td.style["--much"], td.className.split()[1], "framed" in td.className) for td in drawn)
+    assert seen == expected and all(("significant" in td.title) == ("framed" in td.className) for td in drawn)
+
+
+def _board(client, metric):
+    return get(client, f"/api/v1/leaderboard?{PYRAMID}&metrics={metric}")["rows"]
 
 
 def test_unsolved_questions_are_listed_and_downloaded(tables, client):

@@ -24,6 +24,7 @@
                 if (text !== null && text !== undefined && text !== "") parameters.append(key, text);
             }
         }
+        if (!("after" in changes) && sorted(parameters) !== sorted(query())) parameters.delete("after"); // of another list
         const text = parameters.toString();
         const { pathname, hash } = window.location;
         const differs = sorted(parameters) !== sorted(query());
@@ -165,6 +166,7 @@
         for (const { id, value } of controls) {
             if (id.kind === "threshold") continue;
             let text = asText[id.kind](value);
+            if (id.kind === "text" && refused(id, text)) return; // it is still being typed
             if (id.default && String(text) === id.default) text = "";
             // "As in the table" leaves the order to the table's headings.
             if (id.kind === "order" && !text && !clueline.hasOwnColumn(parameters.get(id.key))) continue;

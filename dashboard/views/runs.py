@@ -19,6 +19,7 @@ from dashboard.http.paths import address, run_path
 from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -253,7 +254,8 @@ def provenance(facts: RunFacts) -> html.Section:
 
 def _same(facts: RunFacts) -> Component | str:
     """Return links to the runs with the same answers, if there are any."""
-    links = [page_link([html.Code(run)], href=run_path(run)) for run in facts.same_answers]
+    names = names_of([facts.run, *facts.same_answers]) if facts.same_answers else {}
+    links = [page_link(names.get(run, run), href=run_path(run)) for run in facts.same_answers]
     return html.Div(["the same answers as ", html.Span(links, className="links")], className="by") if links else ""
 
 

@@ -147,6 +147,7 @@ class ImportOptions:
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
         columns: (role, column) of a table of another project; see ``ROLES``.
         words: words of confidence, and the share that each means.
+        refuse_same_answers: whether a run with exactly the answers of another model's run is refused, rather than warned of.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -166,6 +167,7 @@ class ImportOptions:
     series: int | None = None
     columns: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
+    refuse_same_answers: bool = False
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 
@@ -184,6 +186,7 @@ class Staging:
         private: datasets whose bundles say that they are private.
         recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
         grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
+        refuse_same_answers: as in ``ImportOptions``.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -199,6 +202,7 @@ class Staging:
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     objects: Objects | None = None
     grading_names: dict[RunKey, str] = field(default_factory=dict)
+    refuse_same_answers: bool = False
     _viewed: str | None = None  # SQL of the responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------

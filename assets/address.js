@@ -35,6 +35,7 @@
                 if (text !== null && text !== undefined && text !== "") parameters.append(key, text);
             }
         }
+        if (!("after" in changes) && sorted(parameters) !== sorted(query())) parameters.delete("after"); // of another list
         const differs = sorted(parameters) !== sorted(query());
         if (!differs && new URLSearchParams(window.location.search).has("selection")) return carry(); // it says the same, and is short
         const text = parameters.toString();
@@ -199,6 +200,7 @@
         for (const { id, value } of controls) {
             if (id.kind === "threshold") continue;
             let text = asText[id.kind](value);
+            if (id.kind === "text" && refused(id, text)) return; // it is still being typed
             if (id.default && String(text) === id.default) text = "";
             // "As in the table" leaves the order to the table's headings.
             if (id.kind === "order" && !text && !clueline.hasOwnColumn(parameters.get(id.key))) continue;

@@ -1,4 +1,4 @@
-// Uploads a file: it is checked first, reviewed, and then published. The contents of a file are only ever inserted as text.
+// Uploads files: one is checked first, reviewed, and then published; several are checked and published one after another. The contents of a file are only ever inserted as text.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -8,6 +8,7 @@
     const NEW = "+"; // value of "a new dataset" in the menu of datasets
     const MANY = 20; // with more bad rows, the page shows their kinds first
     const MIB = 2 ** 20;
+    const WAITS = "waiting", FINE = "can be published", DONE = "published"; // states of one of several files
 
     const number = (value) => clueline.whole(value);
     const count = (...given) => clueline.count(...given);
@@ -42,11 +43,11 @@
         if (host.dataset.built) return;
         host.dataset.built = "yes";
         const config = JSON.parse(host.dataset.form);
-        const state = { file: null, request: null, trial: null, checked: null, decided: new Map(), columns: [], words: "" };
+        const state = { file: null, request: null, trial: null, checked: null, decided: new Map(), columns: [], words: "", batch: [] };
 
         // -- the form
-        const file = make("input", { type: "file", id: "upload-file" });
-        const chosen = make("span", { class: "guess", id: "upload-chosen" }, "Choose a file, or drop it here");
+        const file = make("input", { type: "file", id: "upload-file", multiple: true });
+        const chosen = make("span", { class: "guess", id: "upload-chosen" }, "Choose files, or drop them here");
         const drop = make("div", { class: "drop" }, make("label", { for: "upload-file" }, chosen), file,
             make("span", { class: "note" }, `Any format listed on the page Datasets; a folder as a zip; up to ${number(config.most)} MiB`));
         const dataset = make("select", { id: "upload-dataset", class: "text" },
@@ -61,6 +62,8 @@
         const respondents = make("select", { id: "upload-respondents", class: "text" },
             make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"),
             make("option", { value: "agreement" }, "answers of a model, whose agreement is the confidence"));
+        const copies = make("select", { id: "upload-copies", class: "text" },
+            make("option", { value: "" }, "named, and stored"), make("option", { value: "1" }, "refused"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -74,8 +77,8 @@
         pattern.placeholder = "Confidence: {percent}";
         const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
             ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format, map: map,
-            confidence_pattern: pattern,            tags: tags, id: id, title: title };
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, refuse_same_answers: copies, classes: classes, format: format, map: map,
+            confidence_pattern: pattern, tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
@@ -100,6 +103,7 @@
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
                 labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Confidence in the output", pattern), labelled("Scores", map),
+                labelled("Answers of another model are", copies),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
@@ -111,29 +115,33 @@
         function refresh() {
             const busy = state.request !== null;
             check.disabled = busy || !state.file;
-            publish.disabled = busy || !state.trial || state.checked !== settings();
+            const ready = state.batch.length ? state.batch.some((part) => part.state === FINE) : state.trial;
+            publish.disabled = busy || !ready || state.checked !== settings();
             cancel.hidden = bar.hidden = !busy;
             file.disabled = busy;
         }
 
         // -- sending
-        function send(trying, done) {
+        // Sends the file; returns whether it was sent.
+        function send(trying, done, refused) {
             const token = document.getElementById("token");
             if (token && !clueline.api.token()) {
                 say("This server asks for a token. Enter it in the field above, then check the file.", true);
                 token.focus();
-                return;
+                return false;
             }
             const wrong = tagsOf(tags.value).find(([name, value]) => !name || !value);
             if (wrong) {
                 say(`“${wrong.filter(Boolean).join("=")}” is not a tag. Write a name and a value, such as reasoning=yes.`, true);
                 tags.focus();
-                return;
+                return false;
             }
             if (state.file.size > config.most * MIB) {
-                say(`This file has ${number(Math.ceil(state.file.size / MIB))} MiB; the limit of this server is ${number(config.most)} MiB. ` +
-                    "Split it, or import it on the command line.", true);
-                return;
+                const reason = `This file has ${number(Math.ceil(state.file.size / MIB))} MiB; the limit of this server is ` +
+                    `${number(config.most)} MiB. Split it, or import it on the command line.`;
+                if (refused) refused(413, { error: { message: reason } });
+                else say(reason, true);
+                return Boolean(refused);
             }
             const form = new FormData();
             const now = settings();
@@ -157,7 +165,7 @@
                 if (status === 200 || status === 201) {
                     done(answer, now);
                 } else {
-                    refuse(status, answer, response);
+                    (refused || refuse)(status, answer, response);
                 }
                 refresh();
             }, (event) => {
@@ -179,6 +187,7 @@
                 check.focus();
             };
             refresh();
+            return true;
         }
 
         function refuse(status, answer, response) {
@@ -400,9 +409,59 @@
                 notes(answer)));
         }
 
+        // -- several files
+        // Checks each file, or publishes those that can be, one after another. What is refused stays out, and stops no other.
+        function sendAll(trying) {
+            if (trying) for (const part of state.batch) if (part.state !== DONE) Object.assign(part, { state: WAITS, says: "" });
+            const left = state.batch.filter((part) => part.state === (trying ? WAITS : FINE));
+            const now = settings();
+            const next = () => {
+                result.replaceChildren(batchTable());
+                const part = left.shift();
+                if (!part) return finish(trying, now);
+                state.file = part.upload;
+                const became = (what, says) => { Object.assign(part, { state: what, says: says }); next(); };
+                send(trying, (answer) => became(trying ? FINE : DONE, inWords(answer)),
+                    (status, answer) => became("refused", reasons(status, answer)));
+            };
+            next();
+        }
+        function finish(trying, now) {
+            const those = (what) => state.batch.filter((part) => part.state === what).length;
+            state.checked = now;
+            const refused = those("refused") ? ` ${count(those("refused"), "file")} refused.` : "";
+            say(trying ? `${count(those(FINE), "file")} can be published.${refused} Nothing is stored yet.` :
+                `${count(those(DONE), "file")} published.${refused}`, false);
+            refresh();
+        }
+        function inWords(answer) {
+            const made = answer.datasets.map((dataset) => `dataset ${dataset.title}`);
+            const runs = answer.runs.map((run) => `${run.model} · ${run.elicitation}: ${count(run.items, "answer")}${run.stored ? ", already stored" : ""}`);
+            return [...made, ...runs, ...answer.warnings].join("; ");
+        }
+        function reasons(status, answer) {
+            const error = answer.error || {};
+            const rows = (error.rows || []).slice(0, 3).map((row) => [row.line === null ? row.row : `line ${row.line}`, row.reason].filter(Boolean).join(": "));
+            return [...(error.advice || []), ...(rows.length ? rows : [clueline.api.explain(status, answer)]),
+                error.total > rows.length ? `${number(error.total - rows.length)} more` : ""].filter(Boolean).join("; ");
+        }
+        function batchTable() {
+            return table("Files", ["File", "State", "What is in it, or why not"], state.batch.map((part) => [part.upload.name, make("span", {}, part.state), part.says]));
+        }
+        function takeAll(uploads) {
+            if (state.request) return;
+            Object.assign(state, { trial: null, decided: new Map(), columns: [], words: "" });
+            state.batch = [...uploads].map((upload) => ({ upload: upload, state: WAITS, says: "" }));
+            chosen.textContent = count(uploads.length, "file");
+            sendAll(true);
+        }
+
         // -- events
-        function take(upload) {
+        function take(uploads) {
+            const [upload] = uploads;
             if (!upload || state.request) return;
+            if (uploads.length > 1) { takeAll(uploads); return; }
+            state.batch = [];
             state.file = upload;
             state.trial = null;
             state.decided = new Map();
@@ -414,14 +473,14 @@
             refresh();
             send(true, tried);
         }
-        check.addEventListener("click", () => send(true, tried));
-        publish.addEventListener("click", () => send(false, published));
+        check.addEventListener("click", () => (state.batch.length ? sendAll(true) : send(true, tried)));
+        publish.addEventListener("click", () => (state.batch.length ? sendAll(false) : send(false, published)));
         file.addEventListener("click", () => { file.value = ""; }); // so that the same file can be chosen again after it was fixed
-        file.addEventListener("change", () => take(file.files[0]));
+        file.addEventListener("change", () => take([...file.files]));
         for (const field of Object.values(fields)) {
             field.addEventListener("input", () => {
                 if (field === dataset) state.decided = new Map();
-                if (state.trial && state.checked !== settings()) say("Check the file again, because the fields have changed.", false);
+                if ((state.trial || state.batch.length) && state.checked !== settings()) say("Check the file again, because the fields have changed.", false);
                 refresh();
             });
         }
@@ -432,8 +491,8 @@
         drop.addEventListener("drop", (event) => {
             event.preventDefault();
             drop.classList.remove("over");
-            if (!state.request && event.dataTransfer.files.length === 1) file.files = event.dataTransfer.files;
-            take(event.dataTransfer.files[0]);
+            if (!state.request) file.files = event.dataTransfer.files;
+            take([...event.dataTransfer.files]);
         });
         window.addEventListener("beforeunload", (event) => { if (state.request && host.isConnected) event.preventDefault(); });
     }

@@ -140,10 +140,20 @@ class Client:
 
         Without a dataset, runs on every dataset are returned.
         """
-        rows = self._json("/api/v1/runs", {} if dataset is None else {"dataset": dataset})["runs"]
+        rows = self._runs(dataset)
         facts = [name for name, value in rows[0].items() if not isinstance(value, dict | list)] if rows else list(RUN)
         schema = None if rows else RUN
         return pl.DataFrame([{name: row[name] for name in facts} for row in rows], schema, infer_schema_length=None)
+
+    def _runs(self, dataset: str | None) -> list[dict[str, Any]]:
+        keys: dict[str, Value] = {} if dataset is None else {"dataset": dataset}
+        rows: list[dict[str, Any]] = []
+        while True:
+            answer = self._json("/api/v1/runs", keys)
+            rows += answer["runs"]
+            if answer.get("next") is None:
+                return rows
+            keys["after"] = answer["next"]
 
     def metrics(self) -> pl.DataFrame:
         """Return a row per metric: key, name, direction, formula in LaTeX and in words, source, caveat."""
@@ -205,8 +215,7 @@ class Client:
             keys["cursor"] = answer["next"]
         if any("run" in row for row in rows):
             dataset = selection.get("dataset")
-            known = self._json("/api/v1/runs", {"dataset": dataset} if dataset else {})["runs"]
-            names = {run["run"]: _columns(RUN, run) for run in known}
+            names = {run["run"]: _columns(RUN, run) for run in self._runs(str(dataset) if dataset else None)}
         return _frame([row | names.get(row.get("run", ""), {}) for row in rows], QUESTIONS)
 
     def question(self, dataset: str, question_id: str, **selection: Value) -> Question:

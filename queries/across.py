@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -61,8 +62,9 @@ class AcrossRow(msgspec.Struct):
     """A model on all datasets; those without a run of it are left out.
 
     A model that has several elicitations on one dataset has a row for each; otherwise ``elicitation`` lists all of its row.
-    Means are over the ``ranked_on`` datasets on which the model has a rank, and None without any. Unlike ``mean_rank``,
-    ``mean_place``, in [0, 1], can be compared between datasets with different numbers of runs.
+    ``mean_place``, in [0, 1], is over the ``ranked_on`` datasets on which the model has a rank, and None without any.
+    ``win_rate`` is the share of comparisons with other rows that it wins, ties as one half, and ``mean_rank`` its mean rank among
+    these rows: both over the datasets that count (see ``Across``), and None for a row that is not ranked on all of them.
     """
 
     model: str
@@ -71,13 +73,14 @@ class AcrossRow(msgspec.Struct):
     ranked_on: int
     mean_rank: float | None
     mean_place: float | None
+    win_rate: float | None = None
 
 
 class AcrossDataset(msgspec.Struct):
     """A dataset of the table.
 
     ``common`` counts questions that every ranked run answered, if only these count, else None. ``cluster`` is the unit of
-    intervals, the default of the dataset.
+    intervals, the default of the dataset. ``collection`` is that of a benchmark in several parts; see ``collections_of``.
     """
 
     dataset: str
@@ -89,6 +92,7 @@ class AcrossDataset(msgspec.Struct):
     common: int | None
     disputed: float
     cluster: str
+    collection: str = ""
 
 
 class AcrossGroup(msgspec.Struct):
@@ -99,7 +103,11 @@ class AcrossGroup(msgspec.Struct):
 
 
 class Across(msgspec.Struct):
-    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last; groups only with a ``tag``."""
+    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last; groups only with a ``tag``.
+
+    ``counting`` are the datasets of mean ranks and win rates: of the sets of datasets on which rows are ranked, the one that most
+    rows have, and of several the largest.
+    """
 
     data_version: str
     metric: str
@@ -107,6 +115,7 @@ class Across(msgspec.Struct):
     rows: list[AcrossRow]
     tag: str = ""
     groups: list[AcrossGroup] = []
+    counting: list[str] = []
 
 
 class AcrossDiagram(msgspec.Struct):
@@ -160,7 +169,9 @@ def across(
         for model, count in Counter(model_of.get(row.model, row.model) for row in board.rows).items()
         if count > 1
     }
-    for facet in facets:
+    collections = collections_of([facet.dataset for facet in facets])
+    together = [*dict.fromkeys(collections.get(facet.dataset, facet.dataset) for facet in facets)]
+    for facet in sorted(facets, key=lambda facet: together.index(collections.get(facet.dataset, facet.dataset))):
         board = boards[facet.dataset]
         cells = _cells(board, metric, facet.forecasts)
         columns.append(
@@ -174,6 +185,7 @@ def across(
                 board.common,
                 board.gradings.share,
                 facet.clusters[0],
+                collections.get(facet.dataset, ""),
             )
         )
         for name, cell in cells.items():
@@ -188,14 +200,44 @@ def across(
         placed = [cell for cell in row.cells.values() if cell.rank is not None]
         places = [cell.place for cell in placed if cell.place is not None]
         row.ranked_on = len(placed)
-        row.mean_rank = fmean(cell.rank for cell in placed if cell.rank is not None) if placed else None
         row.mean_place = fmean(places) if places else None
     ordered = sorted(table.values(), key=lambda row: math.inf if row.mean_place is None else row.mean_place)
+    counting = _rank_together(ordered)
     groups: dict[str, AcrossGroup] = {}
     for dataset, result in (pooled or {}).items():
         for group in result.groups:
             groups.setdefault(group.value, AcrossGroup(group.value, {})).cells[dataset] = group
-    return Across(version, metric.key, columns, ordered, tag, [groups[value] for value in sorted(groups)])
+    return Across(version, metric.key, columns, ordered, tag, [groups[value] for value in sorted(groups)], counting)
+
+
+def collections_of(datasets: Sequence[str]) -> dict[str, str]:
+    """Return the collection of each dataset that is in one: several whose ids share what stands before the first ``-_.:/``.
+
+    >>> collections_of(["mmlu-law", "gpqa", "mmlu-physics", "mmlupro"])
+    {'mmlu-law': 'mmlu', 'mmlu-physics': 'mmlu'}
+    """
+    words = {dataset: re.split(r"[-_.:/]", dataset)[0] for dataset in datasets}
+    parts = Counter(words.values())
+    return {dataset: word for dataset, word in words.items() if parts[word] > 1}
+
+
+def _rank_together(rows: Sequence[AcrossRow]) -> list[str]:
+    """Set mean ranks and win rates of the rows that are ranked on the same datasets, and return these datasets."""
+    ranks = [{dataset: cell.rank for dataset, cell in row.cells.items() if cell.rank is not None} for row in rows]
+    sets = Counter(frozenset(own) for own in ranks if own)
+    counting = sorted(max(sets, key=lambda shared: (sets[shared], len(shared), sorted(shared)), default=()))
+    taking_part = [(row, own) for row, own in zip(rows, ranks, strict=True) if own and {*own} >= {*counting}]
+    for row, own in taking_part:
+        wins = [
+            1.0 if own[dataset] < other[dataset] else 0.5 if own[dataset] == other[dataset] else 0.0
+            for rival, other in taking_part
+            for dataset in counting
+            if rival is not row
+        ]
+        if wins:
+            row.win_rate = fmean(wins)
+            row.mean_rank = 1 + (len(taking_part) - 1) * (1 - row.win_rate)
+    return counting
 
 
 def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[str, str, str], AcrossCell]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
 import msgspec
 
 from data.store import Snapshot
-from data.store.models import FACTS, proposals
+from data.store.models import DATED, FACTS, proposals
+from data.store.run_tags import LABEL
 from queries.across import Across, AcrossCell
+from queries.compare import Comparisons, Difference
 from queries.metrics import Metric
+from queries.rankings import TAG, read_date
+from queries.run_names import RunParts
 from queries.selection.parameter_kinds import BadRequest
+
+SIGNIFICANT = 0.05  # adjusted p-values below it show a difference
 
 
 class Model(msgspec.Struct):
@@ -84,3 +94,134 @@ def model_runs(about: Model, metric: Metric, version: str, result: Across | None
         if row.model in about.names and (cell := row.cells.get(column.dataset)) is not None
     ]
     return ModelAcross(version, about, metric.key, sorted(runs, key=lambda run: 2 if run.cell.place is None else run.cell.place))
+
+
+def dataset_with_most_runs(result: ModelAcross) -> str:
+    """Return the dataset on which a model has most runs, the first of several; blank without any."""
+    counts = Counter(run.dataset for run in result.runs)
+    return max(result.about.datasets, key=lambda dataset: counts[dataset], default="")
+
+
+Verdict = Literal["baseline", "better", "worse", "different", "not shown to differ", "not compared"]
+
+
+class Version(msgspec.Struct):
+    """A run of a model at a day, YYYY-MM-DD, compared with the baseline on the questions that both answered.
+
+    ``difference`` is the run's value minus that of the baseline, with a 95 % interval. ``p_value`` is two-sided, and adjusted for
+    all runs that are compared and, unless it is the primary one, for the other metrics. ``verdict`` is ``different`` instead of
+    ``better`` or ``worse`` by a metric that ranks no runs, and ``not compared`` without a test.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    day: str
+    value: float | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    p_value: float | None
+    verdict: Verdict
+
+
+class Versions(msgspec.Struct):
+    """Answer of ``/api/v1/versions/<model>``: the runs on one dataset by day; ``dated_by`` says what gives the days."""
+
+    data_version: str
+    model: str
+    dataset: str
+    title: str
+    metric: str
+    baseline: str
+    dated_by: str
+    runs: list[Version]
+
+
+def _date_in_name(part: RunParts) -> str:
+    suffix = DATED.search(part.model)
+    digits = "".join(filter(str.isdigit, suffix[1])) if suffix else ""
+    return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
+
+
+DAYS: dict[str, Callable[[RunParts], str]] = {  # what can give the day of a run
+    "tag date": lambda part: part.facts.get("date", ""),
+    f"tag {TAG}": lambda part: part.facts.get(TAG, ""),
+    LABEL: lambda part: part.label,
+    "name": _date_in_name,
+    "import": lambda part: part.imported_at[:10],
+}
+
+
+def days_of_runs(parts: Mapping[str, RunParts]) -> tuple[str, dict[str, str]]:
+    """Return the days of runs, YYYY-MM-DD, and which of ``DAYS`` gives them: the first that all have and that differs.
+
+    >>> parts = {day: RunParts("opus-20250901", "verbalized", day, {}, "2026-01-01 10:00") for day in ("2025-10", "2025-11")}
+    >>> days_of_runs(parts)
+    ('label', {'2025-10': '2025-10-16', '2025-11': '2025-11-16'})
+    """
+    by_source: dict[str, dict[str, str]] = {}
+    for source, stated in DAYS.items():
+        known = {run: read_date(stated(part)) for run, part in parts.items()}
+        by_source[source] = {run: day.isoformat() for run, day in known.items() if day is not None}
+    fit = (source for source, days in by_source.items() if len(days) == len(parts) and len({*days.values()}) > 1)
+    chosen = next(fit, "import")
+    return chosen, by_source[chosen]
+
+
+def baseline_of(runs: Sequence[ModelRun], days: Mapping[str, str], every: Sequence[ModelRun], wanted: str) -> str:
+    """Return the run that the others are compared with: the wanted one, or the first by day if none or that of another dataset.
+
+    ``every`` are the runs of the model on all datasets. Raises ``BadRequest`` if the wanted run is not among them.
+    """
+    if wanted in days:
+        return wanted
+    if wanted and wanted not in {run.cell.run for run in every}:
+        raise BadRequest("unknown_value", f"The model has no run {wanted!r}.", "baseline", [*days])
+    return min(runs, key=lambda run: days[run.cell.run]).cell.run
+
+
+def versions(
+    result: ModelAcross,
+    runs: Sequence[ModelRun],
+    metric: Metric,
+    dated_by: str,
+    days: Mapping[str, str],
+    baseline: str,
+    tests: Comparisons,
+) -> Versions:
+    """Return the runs of a model on one dataset by their ``days``, compared with the baseline, run ``a`` of ``tests``."""
+    differences = {pair.b.run: pair.metrics[metric.key] for pair in tests.comparisons}
+    rows = []
+    for run in sorted(runs, key=lambda run: days[run.cell.run]):
+        test = differences.get(run.cell.run)
+        gap, low, high = (None, None, None) if test is None else (test.difference, test.low, test.high)
+        rows.append(
+            Version(
+                run=run.cell.run,
+                model=run.model,
+                elicitation=run.elicitation,
+                day=days[run.cell.run],
+                value=run.cell.value,
+                low=run.cell.low,
+                high=run.cell.high,
+                difference=None if gap is None else 0.0 - gap,
+                difference_low=None if high is None else 0.0 - high,
+                difference_high=None if low is None else 0.0 - low,
+                p_value=None if test is None else test.p_holm,
+                verdict="baseline" if run.cell.run == baseline else _verdict(test, run.cell.run),
+            )
+        )
+    return Versions(result.data_version, result.about.model, runs[0].dataset, runs[0].title, metric.key, baseline, dated_by, rows)
+
+
+def _verdict(test: Difference | None, run: str) -> Verdict:
+    if test is None or test.p_holm is None:
+        return "not compared"
+    if test.p_holm >= SIGNIFICANT:
+        return "not shown to differ"
+    if test.better is None:
+        return "different"
+    return "better" if test.better == run else "worse"

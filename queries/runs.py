@@ -67,9 +67,18 @@ class RunFacts(msgspec.Struct):
 
 
 class Runs(msgspec.Struct):
-    """Answer of ``/api/v1/runs``, in order of import."""
+    """Answer of ``/api/v1/runs``: a page of ``total`` runs. ``next`` is the value of ``after`` that gives the next page."""
 
     runs: list[RunFacts]
+    total: int
+    next: str | None
+
+
+class RunChoices(msgspec.Struct):
+    """What lists of runs can be narrowed by: the models, and each tag with its values as ``NAME=VALUE``."""
+
+    models: list[str]
+    tags: list[str]
 
 
 def _time(column: str) -> str:
@@ -90,21 +99,79 @@ FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("import
         join runs twin on twin.run = other.run and twin.withdrawn_at is null
         where own.run = runs.run and own.kind = 'responses' and other.run <> own.run
     ), []) as same_answers
-    from runs"""
+    from"""
+SOUGHT = {  # SQL conditions by the parameter that each reads
+    "dataset": "dataset = $dataset",
+    "search": """contains(lower(concat_ws(' ', run, model, elicitation, file_name, imported_by,
+        (select model from model_names n where n.name = runs.model),
+        (select string_agg(tag || '=' || value, ' ') from tags t where t.run = runs.run))), lower($search))""",
+    "of_model": "model in (select name from model_names where $of_model in (name, model))",
+    "tagged": "exists (select 1 from tags t where t.run = runs.run and $tagged in (tag, tag || '=' || value))",
+    "since": "strftime(imported_at, '%Y-%m-%d') >= $since",
+    "until": "substr(strftime(imported_at, '%Y-%m-%d'), 1, length($until)) <= $until",
+    "withdrawn": "(withdrawn_at is not null) = $withdrawn",
+}
 
 
-def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
-    """Return every run of a dataset, None for all, withdrawn ones included. Raises ``BadRequest`` for an unknown dataset."""
+def runs(
+    snapshot: Snapshot,
+    dataset: str | None = None,
+    search: str = "",
+    of_model: str = "",
+    tagged: str = "",
+    since: str = "",
+    until: str = "",
+    withdrawn: bool | None = None,
+    newest: bool = False,
+    limit: int | None = None,
+    after: str = "",
+) -> Runs:
+    """Return runs in order of import or, if ``newest``, the latest first; withdrawn ones are among them unless said.
+
+    ``search`` is a text in the id, the names, the file, the importer or the tags. ``of_model`` is a model or one of its names,
+    ``tagged`` a tag or ``NAME=VALUE``. ``since`` and ``until`` are first and last times of import, UTC: a year, a month or a day.
+    ``after`` is the last run of the page before. Raises ``BadRequest`` if the dataset or that run is unknown.
+    """
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if dataset is not None and dataset not in known:
         raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
-    rows = snapshot.frame(f"{FACTS} where $d is null or dataset = $d order by position", {"d": dataset})
-    return Runs([_facts(row) for row in rows.to_dicts()])
+    given = {
+        "dataset": dataset, "search": search, "of_model": of_model, "tagged": tagged, "since": since, "until": until,
+        "withdrawn": withdrawn,
+    }  # fmt: skip
+    given = {key: value for key, value in given.items() if value not in (None, "")}
+    conditions = " and ".join(["true", *(SOUGHT[key] for key in given)])
+    ((total,),) = snapshot.rows(f"select count(*) from runs where {conditions}", given)
+    if after:
+        last = snapshot.rows("select position from runs where run = $run", {"run": after})
+        if not last:
+            raise BadRequest("bad_value", f"{after!r} is not a run; take `next` of the page before.", "after")
+        conditions += f" and position {'<' if newest else '>'} $position"
+        given["position"] = last[0][0]
+    order = "position desc" if newest else "position"
+    wanted = f"(select * from runs where {conditions} order by {order} limit {'all' if limit is None else limit + 1}) runs"
+    rows = snapshot.frame(f"{FACTS} {wanted} order by {order}", given).to_dicts()
+    listed = [_facts(row) for row in rows[:limit]]
+    return Runs(listed, total, listed[-1].run if len(rows) > len(listed) else None)
+
+
+def run_choices(snapshot: Snapshot, dataset: str | None) -> RunChoices:
+    """Return the models and tags of the runs of a dataset, None for all; notes are left out."""
+    scope = "where $d is null or r.dataset = $d"
+    models = snapshot.rows(
+        f"select distinct n.model from runs r join model_names n on n.name = r.model {scope} order by lower(n.model), 1",
+        {"d": dataset},
+    )
+    tags = snapshot.rows(
+        f"select distinct tag || '=' || value from tags join runs r using (run) {scope} and tag <> 'notes' order by 1",
+        {"d": dataset},
+    )
+    return RunChoices([name for (name,) in models], [tag for (tag,) in tags])
 
 
 def run(snapshot: Snapshot, run_id: str) -> RunFacts:
     """Return one run, withdrawn or not. Raises ``BadRequest`` for an unknown run."""
-    rows = snapshot.frame(f"{FACTS} where run = $run", {"run": run_id}).to_dicts()
+    rows = snapshot.frame(f"{FACTS} (select * from runs where run = $run) runs", {"run": run_id}).to_dicts()
     if not rows:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404)
     return _facts(rows[0])

@@ -56,6 +56,7 @@ class FileOptions(TypedDict):
     confidence_scale: str
     respondents: bool
     series: int | None
+    refuse_same_answers: bool
     columns: tuple[tuple[str, str], ...]
     words: dict[str, float]
     mapping: str | None
@@ -75,6 +76,11 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Scale of the confidences: 0 to 1, or 0 to 100.",
         ),
         click.option("--respondents", is_flag=True, help="Each value in the column `sample` is a person who answered."),
+        click.option(
+            "--refuse-same-answers",
+            is_flag=True,
+            help="Refuse a run with exactly the answers of another model's run, instead of a warning.",
+        ),
         click.option(
             "--series",
             type=click.IntRange(1, MAX_MOMENTS),
@@ -170,6 +176,7 @@ def import_options(
         elicitation=options["elicitation"],
         percent=options["confidence_scale"] == "percent",
         respondents=options["respondents"],
+        refuse_same_answers=options["refuse_same_answers"],
         series=options["series"],
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,

@@ -9,13 +9,25 @@ from dashboard.service import service
 from data.importing.seed import SAMPLES
 from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
 from queries.buzzing import Rules, best_thresholds
+from queries.compare import comparisons
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.models import ModelAcross, model, model_runs, models
+from queries.models import (
+    ModelAcross,
+    Versions,
+    baseline_of,
+    dataset_with_most_runs,
+    days_of_runs,
+    model,
+    model_runs,
+    models,
+    versions,
+)
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
 from queries.reliability import reliability
+from queries.run_names import run_parts
 from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
 from queries.selection.facets import Facets
@@ -123,6 +135,30 @@ def model_across(name: str, metric: Metric, conventions: Conventions, failed: bo
     about = service().ask(model, name)
     result = across_datasets(metric, about.datasets, "runs", conventions, failed) if about.datasets else None
     return model_runs(about, metric, service().snapshot().version, result)
+
+
+def model_versions(
+    name: str, metric: Metric, conventions: Conventions, failed: bool, on: str = "", baseline: str = ""
+) -> Versions:
+    """Return the runs of a model on one dataset by day, each compared with a baseline.
+
+    A blank ``on`` is the dataset with most runs of the model, and a blank ``baseline`` its first run there. The other arguments
+    are those of ``across_datasets``. Raises ``BadRequest`` if the model has no run there, or the baseline is no run of it.
+    """
+    result = model_across(name, metric, conventions, failed)
+    on = on or dataset_with_most_runs(result)
+    own = {run.cell.run: run for run in result.runs if run.dataset == on}
+    if not own:
+        known = sorted({run.dataset for run in result.runs})
+        raise BadRequest("unknown_value", f"{result.about.model!r} has no run on dataset {on!r}.", "on", known)
+    parts = service().recall(run_parts, on).runs
+    in_order = [own[run] for run in parts if run in own]  # of import
+    dated_by, days = days_of_runs({run: parts[run] for run in parts if run in own})
+    start = baseline_of(in_order, days, result.runs, baseline)
+    facet = service().facets(on)
+    selection = _shown_selection(facet, "runs", conventions, failed).replace(run=tuple(own))
+    tests = service().ask(comparisons, selection, start, [metric])
+    return versions(result, in_order, metric, dated_by, days, start, tests)
 
 
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:

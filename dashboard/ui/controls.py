@@ -111,8 +111,8 @@ def between(key: str, label: str, chosen: tuple[float, float] | None) -> Compone
     return labelled(label, slider, key)
 
 
-def search(key: str, label: str, text: str, placeholder: str) -> Component:
-    """Return a search box. It takes effect once the user stops typing."""
+def search(key: str, label: str, text: str, placeholder: str, pattern: str | None = None) -> Component:
+    """Return a search box. It takes effect once the user stops typing, and if the text fits the ``pattern``."""
     box = dcc.Input(
         value=text,
         id=control(key, "text"),
@@ -120,6 +120,7 @@ def search(key: str, label: str, text: str, placeholder: str) -> Component:
         placeholder=placeholder,
         className="search",
         maxLength=MAX_VALUE_LENGTH,
+        pattern=pattern,
     )
     return labelled(label, box, key)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated
+from urllib.parse import quote
 
 import msgspec
 from dash import html
@@ -12,10 +14,10 @@ from dash.development.base_component import Component
 from flask import Response
 
 from dashboard.http.json_bodies import read_body
-from dashboard.http.paths import model_path, run_path
+from dashboard.http.paths import address, model_path, run_path
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, writer
-from dashboard.registry.composed import across_datasets, across_diagrams, model_across
+from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
@@ -26,7 +28,7 @@ from dashboard.ui.controls import change_button, change_message, menu, search
 from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, layout, padded, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
 from dashboard.ui.section import controls, facts, heading, note, panel, section
-from dashboard.ui.table import Cell, PageColumn, html_table, interval, noted
+from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
 from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS
 from dashboard.views.across.sections import diagrams_section
@@ -34,7 +36,7 @@ from data.plurals import counted
 from data.store.models import FACTS, BadModel, NoSuchModel, describe, merge, rename, split
 from queries.across import AcrossCell
 from queries.metrics import CATALOGUE, METRICS
-from queries.models import Model, ModelAcross, ModelRun, model, models
+from queries.models import Model, ModelAcross, ModelRun, Verdict, Version, Versions, dataset_with_most_runs, model, models
 from queries.selection.parameter_kinds import BadRequest, Text
 from queries.selection.view_parameters_base import NoParameters
 
@@ -57,6 +59,31 @@ MODEL = serve(
         rows=lambda answer: [(run, run.cell) for run in answer.runs],
         columns=(*columns("dataset", "title", "model", "elicitation", at=0), *fields(AcrossCell, at=1)),
     ),
+    selected=False,
+)
+
+
+VersionsOn = Annotated[str, Text("the dataset whose runs are shown; by default the one with most runs of the model")]
+Baseline = Annotated[
+    str, Text("the run with which the others are compared; by default, and if it is one on another dataset, the first by day")
+]
+
+
+class VersionsKeys(AcrossParameters, frozen=True):
+    """Which runs of a model are compared with which."""
+
+    on: VersionsOn = ""
+    baseline: Baseline = ""
+
+
+VERSIONS = serve(
+    "versions/<path:name>",
+    model_versions,
+    VersionsKeys,
+    """The runs of one model on one dataset by day, with a metric as on the leaderboard, each compared with a baseline by the
+        paired test of `/api/v1/pairs`. Days come from the tag `date`, the tag `released`, the label, the date in the name, or
+        the import: the first that all of these runs have and that differs.""",
+    Table("The same as CSV, a row per run.", rows=lambda answer: answer.runs, columns=fields(Version)),
     selected=False,
 )
 
@@ -221,11 +248,26 @@ class ModelPage(PageParameters, frozen=True):
     """Metric of the page."""
 
     metric: AcrossMetric = CATALOGUE[ACROSS_METRIC]
+    on: VersionsOn = ""
+    baseline: Baseline = ""
 
 
 def _answer(request: PageRequest[ModelPage]) -> ModelAcross:
     selection = request.selection
     return model_across(request.item or "", request.parameters.metric, selection.conventions, selection.failed)
+
+
+def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions | None:
+    """Return the runs on one dataset by day; None if there is one run on each dataset, and the address asks for none of them."""
+    keys, selection = request.parameters, request.selection
+    if not (keys.on or keys.baseline or len(result.runs) > len({run.dataset for run in result.runs})):
+        return None
+    conventions, failed = selection.conventions, selection.failed
+    return model_versions(result.about.model, keys.metric, conventions, failed, keys.on, keys.baseline)
+
+
+def _check(request: PageRequest[ModelPage]) -> object:
+    return _versions(request, _answer(request))
 
 
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
@@ -259,6 +301,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
             _runs_table(result, names, metric.label),
             note(["As a table: ", html.A("CSV", href=f"/api/v1{model_path(about.model)}.csv?metric={metric.key}"), "."]),
         ),
+        _over_time(request, result, names),
         section(
             "Over- and underconfidence",
             figure(
@@ -355,6 +398,105 @@ def _run_link(run: ModelRun, names: Mapping[str, str]) -> Component:
     return page_link(names[run.cell.run], run_path(run.cell.run), class_name="name")
 
 
+SHADES = {"better": "var(--run-1)", "worse": "var(--run-2)"}  # of versions, by verdict
+VERDICTS: dict[Verdict, str] = {
+    "better": "is better than", "worse": "is worse than", "different": "differs from",
+    "not shown to differ": "is not shown to differ from", "not compared": "cannot be compared with",
+}  # fmt: skip
+HEIGHT, FEW = 320, 4  # pixels; runs
+
+
+def _over_time(request: PageRequest[ModelPage], result: ModelAcross, names: Mapping[str, str]) -> html.Section | None:
+    """Return the runs on one dataset by day, against a baseline; None if the model has one run on each dataset."""
+    shown = _versions(request, result)
+    if shown is None:
+        return None
+    metric = request.parameters.metric
+    counts = Counter(run.dataset for run in result.runs)
+    several = {run.dataset: run.title for run in result.runs if counts[run.dataset] > 1 or run.dataset == shown.dataset}
+    told = {run.run: names[run.run].removeprefix(f"{shown.title} · ") for run in shown.runs}
+    keys = [("metric", metric.key), ("on", shown.dataset), ("baseline", shown.baseline)]
+    csv = address(f"/api/v1/versions/{quote(shown.model, safe='')}.csv", keys)
+    return section(
+        "Over time",
+        f"On {shown.title}. Days are from the {shown.dated_by}. {version_sentence(shown, told)}",
+        controls(
+            menu("on", "Dataset", several, shown.dataset, default=dataset_with_most_runs(result)),
+            menu("baseline", "Baseline", told, shown.baseline, default=shown.runs[0].run),
+        ),
+        figure(
+            "versions",
+            versions_figure(shown, metric.name, told),
+            f"{metric.name} on {shown.title}, with 95 % intervals. The dashed line is the baseline",
+            html_table(
+                [
+                    PageColumn("Run", lambda run: told[run.run]),
+                    "day",
+                    PageColumn(metric.label, "value"),
+                    interval(),
+                    PageColumn("Minus the baseline", "difference"),
+                    interval("difference_low", "difference_high"),
+                    PageColumn("p (adjusted)", "p_value"),
+                    PageColumn("Compared with the baseline", "verdict"),
+                ],
+                shown.runs,
+                "Runs of the model by day",
+                declared=VERSIONS.tables[0],
+            ),
+        ),
+        note([
+            "Values are those of the leaderboard. Differences are paired by the questions that both answered, and p-values are "
+            "adjusted for all runs shown and, unless it is the primary metric, for the other metrics. As a table: ",
+            html.A("CSV", href=csv), ".",
+        ]),
+    )  # fmt: skip
+
+
+def version_sentence(shown: Versions, names: Mapping[str, str]) -> str:
+    """Say how the latest run, or the one before it if that is the baseline, compares with the baseline."""
+    last = next((run for run in reversed(shown.runs) if run.verdict != "baseline"), None)
+    if last is None:
+        return ""
+    gap = bracketed(last.difference, last.difference_low, last.difference_high)
+    numbers = "" if last.p_value is None else f" (difference {gap}, p = {last.p_value:.2g})"
+    return f"{names[last.run]} {VERDICTS[last.verdict]} the baseline {names[shown.baseline]}{numbers}."
+
+
+def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> PlotlyJson:
+    """Draw the runs by day with their intervals and a line through them, and the value of the baseline.
+
+    A few runs are named below the axis. Where runs share a day, all are named, and equally far apart.
+    """
+    runs = [run for run in shown.runs if run.value is not None]
+    apart = len({run.day for run in runs}) == len(runs)
+    texts = [plain(name) for name in distinct_short_names([names[run.run] for run in runs], MAX_LABEL)]
+    x: list[object] = [run.day for run in runs] if apart else [*range(len(runs))]
+    values, lows, highs = ([getattr(run, key) for run in runs] for key in ("value", "low", "high"))
+    level = [run.value for run in runs if run.run == shown.baseline]
+    rings = ["circle-open" if run.run == shown.baseline else "circle" for run in runs]
+    lines = [{
+        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level[0], "y1": level[0],
+        "line": {"color": FAINT, "width": 1.5, "dash": "dash"},
+    }] if level else []  # fmt: skip
+    named: PlotlyJson = {"tickvals": x, "ticktext": texts, "tickfont": {"size": 11, "color": INK}}
+    return {
+        "data": [{
+            "type": "scatter", "mode": "lines+markers", "x": x, "y": values, "cliponaxis": False,
+            "line": {"color": FAINT, "width": 2}, "error_y": whiskers(values, lows, highs),
+            "marker": {"size": 10, "symbol": rings, "color": [SHADES.get(run.verdict, INK) for run in runs]},
+            "customdata": [[text, run.day, run.verdict] for text, run in zip(texts, runs, strict=True)],
+            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}<extra></extra>",
+        }],
+        "layout": layout(
+            HEIGHT, shapes=lines,
+            xaxis=axis(type="date", **(named if len(runs) <= FEW else {}))
+            if apart
+            else axis(range=[-0.5, len(runs) - 0.5], **named),
+            yaxis=axis(plain(label), range=padded([*values, *lows, *highs])),
+        ),
+    }  # fmt: skip
+
+
 ROW_HEIGHT, MAX_LABEL = 24, 44  # pixels; characters
 
 
@@ -396,7 +538,7 @@ PAGE = register(
 )
 MODEL_PAGE = register(
     Page(
-        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage, check=_answer,
+        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage, check=_check,
         filters=("human", "binning", "t", "failed"),
     )
 )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -13,17 +15,18 @@ from flask import Response
 from flask import request as flask_request
 
 from dashboard.http.json_bodies import read_body
-from dashboard.http.paths import run_path
+from dashboard.http.paths import address, run_path
 from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.controls import change_button, change_message
+from dashboard.ui.controls import change_button, change_message, menu, search
 from dashboard.ui.html import page_link
+from dashboard.ui.section import controls, heading, note, panel, section
 from dashboard.ui.section import facts as section_facts
-from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.uploads.watching import watched_files
 from data.importing.report import rows_without_answer
@@ -32,15 +35,53 @@ from data.store.answer_states import OTHER_STATES
 from data.store.query_to_file import Form
 from data.store.run_tags import LABEL, BadTag, change_tags
 from data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
-from queries.runs import RunFacts, responses, run, runs
-from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Text
+from queries.runs import RunChoices, RunFacts, responses, run, run_choices, runs
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Flag, Text, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
+
+TIME = r"\d{4}(-\d{2}(-\d{2})?)?"
+MAX_RUNS = 1000  # of one page in JSON
+
+
+@dataclass(frozen=True)
+class _Time(Text):
+    """A year, a month or a day."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if texts[0] and not re.fullmatch(TIME, texts[0]):
+            raise BadRequest("bad_value", f"{key} is a year, a month or a day, such as 2025-11, not {texts[0]!r}.", key)
+        return texts[0]
+
+
+Sought = Annotated[str, Text("runs with this text in the id, the names, the file, the importer or the tags")]
+OfModel = Annotated[str, Text("runs of this model, under all its names")]
+Tagged = Annotated[str, Text("runs with this tag: `reasoning`, or with a value `reasoning=yes`")]
+Since = Annotated[str, _Time("runs imported since this year, month or day, UTC: `2025-11`")]
+Until = Annotated[str, _Time("runs imported until the end of this year, month or day, UTC")]
+After = Annotated[str, Text("`next` of the page before")]
 
 
 class RunsKeys(Parameters, frozen=True):
-    """Which dataset's runs are listed."""
+    """Which runs are listed."""
 
     dataset: Annotated[str | None, Text("runs on this dataset; by default on every dataset")] = None
+    search: Sought = ""
+    of_model: OfModel = ""
+    tagged: Tagged = ""
+    since: Since = ""
+    until: Until = ""
+    withdrawn: Annotated[bool | None, Flag("`1`: only withdrawn runs; `0`: without them; both by default")] = None
+    newest: Annotated[bool, Flag("`1`: the latest import first")] = False
+    limit: Annotated[int | None, Whole(f"how many runs; {MAX_RUNS:,} by default", MAX_RUNS)] = MAX_RUNS
+    after: After = ""
+
+
+class RunsTableKeys(RunsKeys, frozen=True):
+    """The same keys without a limit on the length of a page."""
+
+    limit: Annotated[int | None, Whole("how many runs; all of them by default", 999_999)] = None
 
 
 RUNS = serve(
@@ -48,14 +89,24 @@ RUNS = serve(
     runs,
     RunsKeys,
     """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
-        guesses that its uploader graded, and whether, when and by whom it was withdrawn.""",
+        guesses that its uploader graded, and whether, when and by whom it was withdrawn. `total` counts the runs, of which
+        `next` asks for more.""",
     Table(
-        "The same as CSV. Skipped items and the uploader's grades are JSON in their cells.",
+        "",
         rows=lambda answer: answer.runs,
         columns=with_json(fields(RunFacts)),
     ),
     selected=False,
+    csv=False,
 )
+
+
+@get("/api/v1/runs.csv", RunsTableKeys)
+def get_runs_csv(keys: RunsTableKeys) -> Response:
+    """The same as CSV, with all runs. Skipped items and the uploader's grades are JSON in their cells."""
+    return RUNS.csv(RUNS.tables[0], keys)
+
+
 serve(
     "runs/<run_id>",
     run,
@@ -203,7 +254,8 @@ def provenance(facts: RunFacts) -> html.Section:
 
 def _same(facts: RunFacts) -> Component | str:
     """Return links to the runs with the same answers, if there are any."""
-    links = [page_link([html.Code(run)], href=run_path(run)) for run in facts.same_answers]
+    names = names_of([facts.run, *facts.same_answers]) if facts.same_answers else {}
+    links = [page_link(names.get(run, run), href=run_path(run)) for run in facts.same_answers]
     return html.Div(["the same answers as ", html.Span(links, className="links")], className="by") if links else ""
 
 
@@ -326,41 +378,70 @@ OFF = "This server accepts no uploads and no changes to runs (CLUELINE_UPLOADS=o
 
 
 class RunsPage(PageParameters, frozen=True):
-    """The datasets whose runs are listed."""
+    """The runs that are listed."""
 
     show: Annotated[str, Choice("`all`: the runs of every dataset", ("all",), blank=True)] = ""
+    search: Sought = ""
+    of_model: OfModel = ""
+    tagged: Tagged = ""
+    since: Since = ""
+    until: Until = ""
+    after: After = ""
+
+    def keys(self, dataset: str | None) -> RunsKeys:
+        """Return the keys of the same runs in JSON, those of all datasets for None."""
+        return RunsKeys(dataset, self.search, self.of_model, self.tagged, self.since, self.until, newest=True, after=self.after)
+
+
+MAX_SHOWN = 100  # runs on a page
+MAX_OFFERED = 500  # choices of a menu; more are found by the search
 
 
 def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
-    """Draw the runs that count, and those that were withdrawn."""
-    every_dataset = request.parameters.show == "all"
-    result = service().ask(runs, None if every_dataset else request.selection.dataset).runs
+    """Draw the runs that count, the latest first, and those that were withdrawn."""
+    parameters, every_dataset = request.parameters, request.parameters.show == "all"
+    dataset = None if every_dataset else request.selection.dataset
+    keys = parameters.keys(dataset)
+    current = RUNS.ask(keys.replace(withdrawn=False, limit=MAX_SHOWN))
+    withdrawn = RUNS.ask(keys.replace(withdrawn=True, limit=MAX_SHOWN, after=""))
     titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
-    current = [run for run in result if not run.withdrawn_at]
-    withdrawn = [run for run in result if run.withdrawn_at]
     mode = service().access.page_mode()
-    keys = [] if every_dataset else [("dataset", request.selection.dataset)]
-    only, every = page_link(f"{request.facets.title} only", request.link(PATH, show=None)), request.link(PATH, show="all")
-    csv = html.A("CSV", href=service().access.address_of_view("/api/v1/runs.csv", keys))
+    own = [(key, value) for key, value in parameters.pairs() if key not in ("after", "version", "embed", "signed")]
+
+    def at(**changes: str) -> str:
+        return address(PATH, [*request.selection.pairs(), *(dict(own) | changes).items()])
+
+    files = [pair for pair in keys.replace(after="", newest=False).pairs() if pair[1]]
+    csv, as_json = (
+        html.A(form, href=service().access.address_of_view(f"/api/v1/runs{end}", files))
+        for form, end in (("CSV", ".csv"), ("JSON", ""))
+    )
+    sought = bool({key for key, _ in own} - {"show", "theme", "pin"})
+    only, every = page_link(f"{request.facets.title} only", at(show="")), at(show="all")
+    none = panel("No runs", "No run matches.") if sought else panel("No runs yet", "None was imported, or all were withdrawn.")
     return [
         heading(
             "Runs",
-            f"{'All datasets' if every_dataset else request.facets.title}: where {counted(len(current), 'run')} came from",
+            f"{'All datasets' if every_dataset else request.facets.title}: where {counted(current.total, 'run')} came from",
             only if every_dataset else page_link("All datasets", href=every),
             page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None,
         ),
         note(OFF) if mode == "off" else None,
         *change_message(),
-        runs_table(current, titles, every_dataset, mode)
-        if current
-        else panel("No runs yet", "None was imported, or all were withdrawn."),
+        _controls(parameters, service().ask(run_choices, dataset)),
+        runs_table(current.runs, titles, every_dataset, mode) if current.runs else none,
+        note([
+            *((page_link("The latest", at()), " ") if parameters.after else ()),
+            *((page_link(f"Earlier runs (of {current.total:,})", at(after=current.next)),) if current.next else ()),
+        ]) if parameters.after or current.next else None,
         section(
             "Withdrawn",
-            "Pages leave them out unless the address names them. Nothing was deleted.",
-            runs_table(withdrawn, titles, every_dataset, mode),
+            "Pages leave them out unless the address names them. Nothing was deleted."
+            + (f" These are the latest {MAX_SHOWN} of {withdrawn.total:,}; the files below have all." if withdrawn.next else ""),
+            runs_table(withdrawn.runs, titles, every_dataset, mode),
             class_name="section withdrawn",
         )
-        if withdrawn
+        if withdrawn.runs and not parameters.after
         else None,
         _watched(mode),
         note(
@@ -372,12 +453,26 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         ),
         note(
             [
-                "As a table: ",
-                csv,
+                "As a table: ", csv, "; in pages: ", as_json,
                 ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
             ]
         ),
-    ]
+    ]  # fmt: skip
+
+
+def _controls(chosen: RunsPage, choices: RunChoices) -> Component:
+    def offered(key: str, label: str, values: Sequence[str]) -> Component | None:
+        value: str = getattr(chosen, key)
+        listed = list(dict.fromkeys([*filter(None, [value]), *values]))
+        return menu(key, label, {"": "All"} | {name: name for name in listed[:MAX_OFFERED]}, value) if len(listed) > 1 else None
+
+    return controls(
+        search("search", "Search", chosen.search, "name, file, tag, id"),
+        offered("of_model", "Model", choices.models),
+        offered("tagged", "Tag", choices.tags),
+        search("since", "Imported since", chosen.since, "2025-11", TIME),
+        search("until", "Imported until", chosen.until, "2025-11-30", TIME),
+    )
 
 
 def _watched(mode: str) -> Component | None:

@@ -171,9 +171,7 @@ def heat_map(
         shade = {"style": {"--much": f"{abs(worse):.2f}"}}
         # No filter keeps what has no value, so nothing can be listed of it.
         value = items_link(short(stated.value), items_query(focus=run, **{result.by: part})) if part is not None else stated.value
-        return Cell(
-            value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade
-        )
+        return Cell(value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
 
     def part_column(part: BreakdownPart) -> PageColumn:
         ours = [row.metrics[metric.key] for row in part.rows]

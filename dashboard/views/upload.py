@@ -158,6 +158,9 @@ class UploadParameters(Parameters, frozen=True):
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
     classes: Annotated[str | None, Text("`a,b,c`: the order of the classes in ChaosNLI predictions")] = None
     respondents: Annotated[bool, Flag("`1`: each value in the column `sample` is a person who answered")] = False
+    refuse_same_answers: Annotated[
+        bool, Flag("`1`: a run with exactly the answers of another model's run is refused; by default, a warning names that run")
+    ] = False
     series: Annotated[
         int | None,
         Whole(
@@ -210,6 +213,7 @@ class UploadParameters(Parameters, frozen=True):
             elicitation=self.elicitation,
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
+            refuse_same_answers=self.refuse_same_answers,
             series=self.series,
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),

@@ -175,6 +175,7 @@ def read_and_check(
 ) -> None:
     """Read files into a scratch database and work out what they would add to the store. Raises ``Refused``."""
     steps = len(paths) + 2
+    staging.refuse_same_answers = options.refuse_same_answers
     for done, path in enumerate(paths):
         name = names[done] if names else None
         progress(f"reading {name or path.name}", done, steps)

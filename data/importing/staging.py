@@ -151,6 +151,7 @@ class ImportOptions:
         agreement: whether the share of samples that agree is the confidence of runs without any.
         confidence_pattern: how outputs state a confidence, as in ``column_mapping.read_pattern``; blank if it is not stated.
         map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
+        refuse_same_answers: whether a run with exactly the answers of another model's run is refused, rather than warned of.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -173,6 +174,7 @@ class ImportOptions:
     agreement: bool = False
     confidence_pattern: str = ""
     map: str | None = None
+    refuse_same_answers: bool = False
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 
@@ -191,6 +193,7 @@ class Staging:
         private: datasets whose bundles say that they are private.
         recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
         grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
+        refuse_same_answers: as in ``ImportOptions``.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -206,6 +209,7 @@ class Staging:
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     objects: Objects | None = None
     grading_names: dict[RunKey, str] = field(default_factory=dict)
+    refuse_same_answers: bool = False
     _viewed: str | None = None  # SQL of the responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import duckdb
 
 from data import human_curves
 from data.duckdb_and_polars import execute, execute_with, literal
+from data.importing.report import Problem
 from data.importing.run_gradings import GUESSES, add_gradings, add_to_stored, grade_guesses, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, models, run_statistics
@@ -141,7 +142,7 @@ def make_unpublished_catalogue(
     _add_responses(connection, objects)
     if run("select 1 from scratch.new_runs limit 1").fetchone():
         add_gradings(staging, objects, by)
-        _warn_of_same_answers(staging)
+        _find_same_answers(staging)
     added = add_to_stored(staging, objects, by)
     replaced = sorted(_datasets(connection, "datasets") & {*before})
     for dataset in replaced:
@@ -217,21 +218,25 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
         run_statistics.list_attributes(connection, objects, name)
 
 
-def _warn_of_same_answers(staging: Staging) -> None:
-    """Warn of new runs that answer and are graded exactly as a run of another model.
+def _find_same_answers(staging: Staging) -> None:
+    """Warn of new runs that answer and are graded exactly as a run of another model, or raise ``Refused`` if that is wanted.
 
     The files of equal answers are equal, unless another version of DuckDB wrote one of them.
     """
     rows = staging.connection.execute("""
-        select new.run, new.model, new.elicitation, first.run, first.model, first.elicitation
+        select coalesce(new.file_name, ''), new.run, new.model, new.elicitation, first.run, first.model, first.elicitation
         from runs new join scratch.new_runs using (run) join objects own on own.run = new.run and own.kind = 'responses'
         join objects other on other.kind = own.kind and other.dataset = own.dataset and other.sha256 = own.sha256
         join runs first on first.run = other.run
         where first.withdrawn_at is null and first.position < new.position and first.model <> new.model
         qualify row_number() over (partition by new.run order by first.position) = 1 order by new.position""").fetchall()
-    for run, model, elicitation, other, *name in rows:
-        same = f"run {other} ({', '.join(name)})"
-        staging.report.warn(f"run {run} ({model}, {elicitation}) has exactly the answers of {same}", "same_answers")
+    for file, run, model, elicitation, other, *name in rows:
+        text = f"run {run} ({model}, {elicitation}) has exactly the answers of run {other} ({', '.join(name)})"
+        if staging.refuse_same_answers:
+            staging.report.problems.append(Problem(file, None, None, None, text, "same_answers"))
+        else:
+            staging.report.warn(text, "same_answers")
+    staging.report.raise_problems()
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

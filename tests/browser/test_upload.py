@@ -18,14 +18,17 @@ from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import start_server
 from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
 
-DROP = """([name, content]) => {
+DROP = """(files) => {
     const moved = new DataTransfer();
-    moved.items.add(new File([content], name, { type: "text/csv" }));
+    for (const [name, content] of files) moved.items.add(new File([content], name, { type: "text/csv" }));
     const place = document.querySelector(".drop");
     for (const kind of ["dragenter", "dragover", "drop"]) {
         place.dispatchEvent(new DragEvent(kind, { dataTransfer: moved, bubbles: true, cancelable: true }));
     }
 }"""
+
+
+SLOW = 120_000  # ms in which several files are read one after another
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,7 @@ def good(page, guess="Frankenstein"):
 
 
 def drop(page, content, name="answers.csv"):
-    page.evaluate(DROP, [name, content])
+    page.evaluate(DROP, [[name, content]])
 
 
 def message_is(page, text):
@@ -86,6 +89,34 @@ def region(page, name):
         .locator("tbody tr")
         .evaluate_all("rows => rows.map((row) => [...row.children].map((cell) => cell.innerText))")
     )
+
+
+def test_several_files_are_published_with_one_report(upload_page):
+    """One of three is refused, with its reason; the others are published all the same."""
+    page = upload_page.page
+    before = {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]}
+    page.get_by_label("Elicitation").fill("several")
+    bad = good(page, "Rome").replace("0.25", "often", 1)
+    model = lambda text, name: text.replace("\n", f",{name}\n").replace(f"confidence,{name}", "confidence,model", 1)  # noqa: E731
+    content = {
+        "one.csv": model(good(page, "Oslo"), "one"),
+        "bad.csv": model(bad, "bad"),
+        "two.csv": model(good(page, "Bern"), "two"),
+    }
+    page.evaluate(DROP, [[name, text.replace("\r", "")] for name, text in content.items()])
+    page.get_by_text("2 files can be published. 1 file refused. Nothing is stored yet.").wait_for(timeout=SLOW)
+    assert {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]} == before
+    states = region(page, "Files")
+    assert [row[:2] for row in states] == [
+        ["one.csv", "can be published"],
+        ["bad.csv", "refused"],
+        ["two.csv", "can be published"],
+    ]
+    assert "one · several" in states[0][2] and "line 2" in states[1][2]
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_text("2 files published. 1 file refused.").wait_for(timeout=SLOW)
+    new = [run for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"] if run["run"] not in before]
+    assert [(run["model"], run["file_name"]) for run in new] == [("one", "one.csv"), ("two", "two.csv")]
 
 
 def test_a_file_is_tried_then_published(upload_page):

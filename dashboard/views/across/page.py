@@ -21,7 +21,7 @@ from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
 from dashboard.ui.section import controls, heading, note
 from dashboard.ui.text import percent
-from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
+from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDiagrams
@@ -53,7 +53,7 @@ ACROSS = serve(
             *columns("model", "elicitation", at=0),
             column("dataset", lambda row: row[1]),
             *fields(AcrossCell, at=2),
-            *columns("mean_rank", "mean_place", "ranked_on", at=0),
+            *columns("mean_rank", "mean_place", "ranked_on", "win_rate", at=0),
         ),
         file=lambda answer: f"across-{answer.metric}",
     ),
@@ -145,14 +145,29 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             ("" if every_run else ONE_RUN)
             + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
             + "Brackets are 95 % intervals."
+            + counting_words(result, every_run)
             + "".join(_clusters(result))
             + (POOLED if result.groups else "")
         ),
+        _collections(result),
         _left_out(result, titles),
         across_section(result, metric),
         diagrams_section(result, diagrams, DIAGRAMS.tables[0]) if diagrams else None,
         transfer_section(result),
     ]
+
+
+def _collections(result: Across) -> html.P | None:
+    """Link to each collection by itself."""
+    parts: dict[str, list[str]] = {}
+    for dataset in result.datasets:
+        parts.setdefault(dataset.collection, []).append(dataset.dataset)
+    links = [
+        page_link(f"{name} ({counted(len(datasets), 'dataset')})", address(PATH, [("datasets", dataset) for dataset in datasets]))
+        for name, datasets in parts.items()
+        if name
+    ]
+    return note(["Collections: ", html.Span(links, className="links"), "."]) if len(parts) > 1 and links else None
 
 
 def _left_out(result: Across, titles: dict[str, str]) -> html.P | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from textwrap import wrap
 
@@ -42,9 +42,8 @@ UNRANKED = "No interval, because it is not ranked, on"
 FORECASTS = "Forecasts, which have a bias towards yes instead, on"
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
 MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
-MEAN_RANK = (
-    "Mean rank over the datasets on which the model is ranked. Rows are sorted by mean relative rank, from 0 (best) to 1 (last)"
-)
+MEAN_RANK = "Mean rank among the models that are ranked on the same datasets; the note below names them"
+WIN_RATE = "Share of comparisons with these models, dataset by dataset, that the model wins; ties count one half"
 
 
 def across_table(result: Across, metric: Metric) -> html.Div:
@@ -54,7 +53,14 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     return html_table(
         [
             PageColumn("Model", lambda line: noted(_name(line, result.tag, names), _about(line))),
-            PageColumn("Mean rank", _mean_rank, about=MEAN_RANK, number=True) if metric.ranks else None,
+            *(
+                (
+                    PageColumn("Mean rank", _part("mean_rank", 1), about=MEAN_RANK, number=True),
+                    PageColumn("Win rate", _part("win_rate", 2), about=WIN_RATE, number=True),
+                )
+                if metric.ranks
+                else ()
+            ),
             *(_dataset_column(column, title) for column, title in zip(result.datasets, titles, strict=True)),
         ],
         [*result.rows, *result.groups],
@@ -83,15 +89,38 @@ def _mean(group: RunGroup | None) -> Cell:
     return Cell(noted(short(group.mean), _brackets(group), counted(len(group.runs), "run")))
 
 
-def _mean_rank(line: AcrossRow | AcrossGroup) -> object:
-    if isinstance(line, AcrossGroup) or line.mean_rank is None:
-        return "" if isinstance(line, AcrossGroup) else None
-    return noted(short(line.mean_rank, 1), f"on {counted(line.ranked_on, 'dataset')}")
+def _part(key: str, digits: int) -> Callable[[AcrossRow | AcrossGroup], object]:
+    """Return the cell of a mean over datasets, a function of a row."""
+
+    def cell(line: AcrossRow | AcrossGroup) -> object:
+        if isinstance(line, AcrossGroup):
+            return ""
+        value: float | None = getattr(line, key)
+        return Cell(None, "Not ranked on the datasets that count") if value is None else short(value, digits)
+
+    return cell
+
+
+def counting_words(result: Across, every_run: bool) -> str:
+    """Say which datasets count in mean ranks and win rates, and how many rows are ranked on them."""
+    titles = ", ".join(column.title for column in result.datasets if column.dataset in result.counting)
+    ranked = sum(row.win_rate is not None for row in result.rows)
+    if not ranked:
+        return ""
+    what = counted(ranked, "run" if every_run else "model")
+    others = len(result.rows) - ranked
+    left = f"; the other {others} {'is' if others == 1 else 'are'} not ranked on all of them" if others else ""
+    return (
+        f" Mean rank and win rate are among the {what} ranked on {titles}{left}. "
+        "Rows are in order of their mean relative rank, from the best on each dataset to the last."
+    )
 
 
 def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
-    note = counted(column.questions, "question") + (", simulated people" if column.simulated else "")
+    note = ", ".join(
+        filter(None, [column.collection, counted(column.questions, "question"), "simulated people" if column.simulated else ""])
+    )
 
     def cell(line: AcrossRow | AcrossGroup) -> Cell:
         if isinstance(line, AcrossGroup):

@@ -80,14 +80,50 @@ def test_a_row_is_the_latest_run_of_a_model(many):
 
 def test_mean_ranks_are_over_the_datasets_of_a_model(many):
     _, client = many
-    rows = get(client, "/api/v1/across?metric=brier")["rows"]
+    answer = get(client, "/api/v1/across?metric=brier")
+    rows = answer["rows"]
     for row in rows:
         ranks = [cell["rank"] for cell in row["cells"].values()]
         places = [cell["place"] for cell in row["cells"].values()]
         assert row["ranked_on"] == len(ranks) == (2 if row["model"] == "gamma" else 3)
-        assert row["mean_rank"] == pytest.approx(sum(ranks) / len(ranks))
         assert row["mean_place"] == pytest.approx(sum(places) / len(places))
     assert [row["mean_place"] for row in rows] == sorted(row["mean_place"] for row in rows)
+    assert answer["counting"] == sorted(PLACES)
+
+
+def test_models_are_ranked_with_those_of_the_same_datasets(many):
+    """Gamma was never asked in the north. In the east and the west, it counts as the others do."""
+    app, client = many
+    rows = {row["model"]: row for row in get(client, "/api/v1/across?metric=brier")["rows"]}
+    alpha, beta, gamma = (rows[model] for model in MODELS)
+    assert gamma["mean_rank"] is gamma["win_rate"] is None
+    wins = [alpha["cells"][place]["rank"] < beta["cells"][place]["rank"] for place in PLACES]
+    assert alpha["win_rate"] == pytest.approx(sum(wins) / 3) and beta["win_rate"] == pytest.approx(1 - sum(wins) / 3)
+    ranks = [1 if won else 2 for won in wins]
+    assert (alpha["mean_rank"], beta["mean_rank"]) == (pytest.approx(sum(ranks) / 3), pytest.approx(3 - sum(ranks) / 3))
+    text = words(drawn(app, "across", "metric=brier"))
+    assert "among the 2 models ranked on East, West, North; the other 1 is not ranked on all of them" in text
+    assert "not run" in text
+    two = get(client, "/api/v1/across?metric=brier&datasets=east&datasets=west")
+    for row in two["rows"]:
+        assert row["mean_rank"] == pytest.approx(sum(row["cells"][place]["rank"] for place in ("east", "west")) / 2)
+
+
+def test_parts_of_a_benchmark_stand_together(tmp_path):
+    store = open_store(tmp_path / "store")
+    questions = table([{"question_id": "q1", "text": "What is 1?"}, {"question_id": "q2", "text": "What is 2?"}])
+    for name in ("mmlu-law", "other", "mmlu-arts"):
+        put(store, write(tmp_path / name, {"dataset": name, "kind": "single"}, questions=questions, clues=None))
+        path = tmp_path / "run.csv"
+        path.write_text("question_id,confidence,correct\nq1,0.5,1\nq2,0.4,0\n")
+        put(store, path, dataset=name, model="alpha", elicitation="stated")
+    app = create_app(Settings(store=str(tmp_path / "store"), workers=1))
+    columns = get(app.test_client(), "/api/v1/across")["datasets"]
+    assert [(column["dataset"], column["collection"]) for column in columns] == [
+        ("mmlu-law", "mmlu"), ("mmlu-arts", "mmlu"), ("other", ""),
+    ]  # fmt: skip
+    content = drawn(app, "across")
+    assert "mmlu (2 datasets)" in words(content) and "/across?datasets=mmlu-law&datasets=mmlu-arts" in hrefs(content)
 
 
 def test_a_changed_sign_is_described_in_words(many):

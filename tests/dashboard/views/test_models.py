@@ -7,9 +7,10 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.store import open_store
+from tests.helpers.bundle_factory import put_file
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.json_api import error, get, table
-from tests.helpers.model_families import MODELS, TOOLS, fill
+from tests.helpers.model_families import MODELS, QUESTIONS, TOOLS, fill
 
 API = "/api/v1/"
 
@@ -99,3 +100,55 @@ def test_a_model_is_described_renamed_and_split(merged):
 
 def test_changes_need_the_right_to_write(client):
     assert client.post(f"{API}models/split", json={"name": "x"}).status_code == 401
+
+
+@pytest.fixture(scope="module")
+def versioned(tmp_path_factory):
+    """A client, and the runs of a model on towns by day: all wrong, all right, all wrong, all right."""
+    folder = tmp_path_factory.mktemp("versioned")
+    store = open_store(folder / "store", threads=1)
+    fill(store, folder / "files", MODELS[:1])
+    runs, days = [], ("2024-01-01", "2024-02-01", "2024-03", "2025")
+    for place, (day, right) in enumerate(zip(days, (0, 1, 0, 1), strict=True)):
+        rows = "".join(f"towns-{number},x,{0.9 - 0.01 * number - 0.001 * place},{right}\n" for number in range(QUESTIONS))
+        report = put_file(
+            store, folder / f"{day}.csv", f"question_id,guess,confidence,correct\n{rows}", dataset="towns", model="opus",
+            tags=(("date", day),),
+        )  # fmt: skip
+        runs += report.runs
+    return create_app(Settings(store=str(folder / "store"), workers=1)), runs
+
+
+def test_versions_are_compared_with_the_first(versioned):
+    app, runs = versioned
+    client = app.test_client()
+    answer = get(client, f"{API}versions/opus")
+    assert (answer["dataset"], answer["dated_by"], answer["baseline"]) == ("towns", "tag date", runs[0])
+    assert [row["run"] for row in answer["runs"]] == runs
+    assert [row["day"] for row in answer["runs"]] == ["2024-01-01", "2024-02-01", "2024-03-16", "2025-07-02"]
+    assert [row["verdict"] for row in answer["runs"]] == ["baseline", "better", "not shown to differ", "better"]
+    board = {
+        row["run"]: row["metrics"]["net_score"] for row in get(client, f"{API}leaderboard?dataset=towns&intervals=1")["rows"]
+    }
+    pairs = get(client, f"{API}pairs?dataset=towns&metrics=net_score&a={runs[0]}&" + "&".join(f"run={run}" for run in runs))
+    tests = {pair["b"]["run"]: pair["metrics"]["net_score"] for pair in pairs["comparisons"]}
+    for row in answer["runs"]:
+        assert [row[key] for key in ("value", "low", "high")] == [board[row["run"]][key] for key in ("value", "low", "high")]
+        if row["run"] != runs[0]:
+            test = tests[row["run"]]
+            assert (row["difference"], row["p_value"]) == (pytest.approx(-test["difference"]), test["p_holm"])
+            assert (row["difference_low"], row["difference_high"]) == (-test["high"], -test["low"])
+
+
+def test_a_baseline_can_be_pinned(versioned):
+    app, runs = versioned
+    client = app.test_client()
+    answer = get(client, f"{API}versions/opus?baseline={runs[1]}")
+    assert [row["verdict"] for row in answer["runs"]] == ["worse", "baseline", "worse", "not shown to differ"]
+    assert [row["run"] for row in table(client, f"{API}versions/opus.csv?baseline={runs[1]}")] == runs
+    text = words(drawn(app, "model", f"baseline={runs[1]}", None, "opus"))
+    assert "2025 is not shown to differ from the baseline date 2024-02-01" in text and "Over time" in text
+    assert "2025 is better than the baseline date 2024-01-01" in words(drawn(app, "model", "", None, "opus"))
+    assert error(client, f"{API}versions/opus?baseline=nobody", 400)["field"] == "baseline"
+    assert error(client, f"{API}versions/opus?on=rivers", 400)["allowed"] == ["towns"]
+    assert client.get("/models/opus?baseline=nobody").status_code == 400

@@ -7,6 +7,7 @@ import pytest
 
 from data.store.run_withdrawal import withdraw
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+from tests.helpers.json_api import get
 
 
 def buttons(content):
@@ -73,3 +74,21 @@ def test_without_runs_the_page_says_so(app_taking_uploads):
         withdraw(store, run, None)
     content = drawn(app, "runs", "dataset=pyramid")
     assert "No runs yet" in words(content) and "withdraw" not in buttons(content).values()
+
+
+def test_many_runs_are_shown_in_pages(app, client, monkeypatch):
+    monkeypatch.setattr("dashboard.views.runs.MAX_SHOWN", 5)
+    every = [run["run"] for run in get(client, "/api/v1/runs?newest=1")["runs"]]
+    address, seen = "show=all", []
+    while address:
+        content = drawn(app, "runs", address)
+        seen += [list(buttons(content))]
+        links = [link for link in hrefs(content) if "after=" in link]
+        address = links[0].partition("?")[2] if links else ""
+    assert [sorted(page) for page in seen] == [sorted(every[start : start + 5]) for start in range(0, len(every), 5)]
+
+
+def test_a_search_that_finds_nothing_says_so(app):
+    content = drawn(app, "runs", "show=all&search=nobody")
+    assert "No run matches" in words(content) and not buttons(content)
+    assert any("search=nobody" in link and link.startswith("/api/v1/runs.csv") for link in hrefs(content))

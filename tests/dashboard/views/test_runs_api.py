@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import polars as pl
 import pytest
@@ -17,8 +18,11 @@ from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from data.store.models import merge
+from data.store.run_tags import change_tags
+from data.store.run_withdrawal import withdraw
 from tests.helpers.examples import examples
-from tests.helpers.json_api import error, get
+from tests.helpers.json_api import error, get, table
 
 FORMS = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 CLASSES = ["yes", "no", 'it, "depends"']
@@ -244,6 +248,45 @@ def test_runs_have_their_provenance(client):
 def test_runs_of_one_dataset(client):
     everything = get(client, "/api/v1/runs")["runs"]
     assert get(client, "/api/v1/runs?dataset=pyramid")["runs"] == [run for run in everything if run["dataset"] == "pyramid"]
+
+
+@pytest.mark.parametrize("newest", ["0", "1"])
+def test_runs_come_in_pages(client, newest):
+    every = [run["run"] for run in get(client, "/api/v1/runs")["runs"]][:: -1 if newest == "1" else 1]
+    pages, after = [], ""
+    while after is not None:
+        answer = get(client, f"/api/v1/runs?limit=5&newest={newest}&after={after}")
+        assert answer["total"] == len(every)
+        pages.append([run["run"] for run in answer["runs"]])
+        after = answer["next"]
+    assert pages == [every[start : start + 5] for start in range(0, len(every), 5)]
+    assert len(table(client, "/api/v1/runs.csv")) == len(every) and len(table(client, "/api/v1/runs.csv?limit=5")) == 5
+    assert error(client, "/api/v1/runs?after=nobody", 400)["field"] == "after"
+
+
+def test_runs_are_searched_and_filtered(fresh):
+    """Each filter keeps what the facts of the runs say, alone and together."""
+    client, store = fresh.client, fresh.service.store
+    every = get(client, "/api/v1/runs")["runs"]
+    first, second = every[0], every[9]
+    change_tags(store, first["run"], {"reasoning": "yes", "notes": "Looks odd"}, None)
+    change_tags(store, second["run"], {"reasoning": "no"}, None)
+    withdraw(store, second["run"], None)
+    merge(store, [first["model"], second["model"]], "One Model", None)
+    day = first["imported_at"][:10]
+    one_model = [run["run"] for run in every if run["model"] in (first["model"], second["model"])]
+    wanted = {
+        "search=LOOKS": [first["run"]], f"search={second['run']}": [second["run"]], "search=one+model": one_model,
+        "of_model=One+Model": one_model, f"of_model={quote(first['model'])}&dataset=lifeeval": [],
+        "tagged=reasoning": [first["run"], second["run"]], "tagged=reasoning%3Dno": [second["run"]],
+        "withdrawn=1": [second["run"]], "tagged=reasoning&withdrawn=0": [first["run"]], "search=%25%25": [],
+        f"since={day}": [run["run"] for run in every], "since=2999": [], f"until={day[:7]}": [run["run"] for run in every],
+        "until=2001-02": [],
+    }  # fmt: skip
+    for keys, runs in wanted.items():
+        assert [run["run"] for run in get(client, f"/api/v1/runs?{keys}")["runs"]] == runs, keys
+        assert [row["run"] for row in table(client, f"/api/v1/runs.csv?{keys}")] == runs, keys
+    assert error(client, "/api/v1/runs?since=soon", 400)["field"] == "since"
 
 
 def test_a_single_run_equals_its_row_in_the_list(client):

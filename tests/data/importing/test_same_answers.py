@@ -8,10 +8,10 @@ ROWS = "question_id,clue,guess,confidence,correct\nart-01,1,b,0.7,0\nart-01,0,a,
 
 
 def test_the_same_answers_are_named(cli, copied, tmp_path):
-    def imported(name, text, *options):
+    def imported(name, text, *options, code=0):
         (tmp_path / f"{name}.csv").write_text(text)
         done = cli("import", tmp_path / f"{name}.csv", "--dataset", "pyramid", "--model", name, *options, store=copied)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
     first, *rest = ROWS.splitlines()
@@ -19,6 +19,10 @@ def test_the_same_answers_are_named(cli, copied, tmp_path):
     assert "exactly" not in imported("one", ROWS) + imported("other", other)
     a, c = (run.run for run in runs(open_store(copied).snapshot(), "pyramid").runs[-2:])
     warning = f"(two, verbalized) has exactly the answers of run {a} (one, verbalized)"
+    version = open_store(copied).version()
+    for options in ((), ("--dry-run",)):
+        assert warning in imported("two", reordered, "--refuse-same-answers", *options, code=1)
+    assert open_store(copied).version() == version, "nothing was stored"
     assert warning in imported("two", reordered, "--dry-run") and warning in imported("two", reordered)
     b = runs(open_store(copied).snapshot(), "pyramid").runs[-1].run
     withdraw(open_store(copied), a, None)

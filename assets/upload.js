@@ -60,6 +60,8 @@
             make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
         const respondents = make("select", { id: "upload-respondents", class: "text" },
             make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
+        const repeats = make("select", { id: "upload-repeats", class: "text" }, make("option", { value: "" }, "not expected"),
+            make("option", { value: "samples" }, "several answers"), make("option", { value: "gradings" }, "several grades of one answer"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -69,7 +71,7 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, repeats: repeats, classes: classes, format: format,
             tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
@@ -93,7 +95,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Rows of one question", repeats),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 

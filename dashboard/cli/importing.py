@@ -29,7 +29,7 @@ from data.importing.distributed_import import (
 from data.importing.ingest import import_paths, open_dry_run
 from data.importing.report import Refused, Report
 from data.importing.seed import SAMPLES
-from data.importing.staging import MAX_MOMENTS, ImportOptions
+from data.importing.staging import MAX_MOMENTS, REPEATS, ImportOptions, Repeats
 from data.plurals import counted
 from data.readers import formats, readers
 from data.store import Store, open_store
@@ -45,6 +45,7 @@ class FileOptions(TypedDict):
     classes: str | None
     confidence_scale: str
     respondents: bool
+    repeats: Repeats | None
     series: int | None
     columns: tuple[tuple[str, str], ...]
     words: dict[str, float]
@@ -62,6 +63,11 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Scale of the confidences: 0 to 1, or 0 to 100.",
         ),
         click.option("--respondents", is_flag=True, help="Each value in the column `sample` is a person who answered."),
+        click.option(
+            "--repeats",
+            type=click.Choice(REPEATS),
+            help="Several rows of a run about one question are several answers (samples), or several grades of one (gradings).",
+        ),
         click.option(
             "--series",
             type=click.IntRange(1, MAX_MOMENTS),
@@ -140,6 +146,7 @@ def import_options(
         elicitation=options["elicitation"],
         percent=options["confidence_scale"] == "percent",
         respondents=options["respondents"],
+        repeats=options["repeats"],
         series=options["series"],
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,

@@ -18,6 +18,7 @@ from dashboard.http.messages import error_message
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused, Report
 from data.importing.seed import seed
+from data.importing.staging import REPEATS
 from data.play_sessions.session_definition import SessionError
 from data.plurals import counted
 from data.store import Store, StoreError
@@ -41,6 +42,7 @@ HINTS: dict[Hint, str] = {
     "--model or --elicitation distinguishes it",
     "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
     "percent": "if the file has percentages, add --confidence-scale percent",
+    "repeats": "add --repeats samples if these are several answers, or --repeats gradings if they are several grades of one",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",
     "same_answers": "if both are one model, models merge NAME NAME --into NAME joins them; the page of a run can withdraw it",
@@ -127,7 +129,8 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
     Of several columns that could be meant, the first is named, and the others below it.
     """
     asked = [problem for problem in problems if problem.choices]
-    if not asked or any(problem.hint not in ("column", "words", "percent") for problem in problems):
+    repeated = any(problem.hint == "repeats" for problem in problems)
+    if not (asked or repeated) or any(problem.hint not in ("column", "words", "percent", "repeats") for problem in problems):
         return None
     options, others = [], []
     for problem in asked:
@@ -136,6 +139,9 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
         else:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
+    if repeated:
+        options += [] if options else ["--repeats", REPEATS[0]]
+        others += [f"--repeats {repeats}" for repeats in REPEATS if repeats not in options]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
     lines = [
         f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta['dashboard.arguments'], *options])}"

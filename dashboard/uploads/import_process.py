@@ -83,6 +83,7 @@ REMEDIES: dict[Hint, str] = {
     "another model= or elicitation= distinguishes it",
     "password": "unpack it before you send it",
     "percent": "if the file has percentages, add confidence_scale=percent",
+    "repeats": "add repeats=samples if these are several answers, or repeats=gradings if they are several grades of one",
     "replace": "the operator can import and replace it on the command line",
     "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",
     "unit": "leave out confidence_scale=percent",

@@ -31,7 +31,7 @@ from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.column_mapping import ROLES, BadMapping, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
-from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
+from data.importing.staging import MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
 from data.readers import formats, readers
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
@@ -146,6 +146,14 @@ class UploadParameters(Parameters, frozen=True):
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
     classes: Annotated[str | None, Text("`a,b,c`: the order of the classes in ChaosNLI predictions")] = None
     respondents: Annotated[bool, Flag("`1`: each value in the column `sample` is a person who answered")] = False
+    repeats: Annotated[
+        Repeats | None,
+        Choice(
+            "`samples`: several rows of a run about one question are several answers; `gradings`: they are several grades of one "
+            "answer. By default, such a file is refused",
+            REPEATS,
+        ),
+    ] = None
     series: Annotated[
         int | None,
         Whole(
@@ -182,6 +190,7 @@ class UploadParameters(Parameters, frozen=True):
             elicitation=self.elicitation,
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
+            repeats=self.repeats,
             series=self.series,
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
@@ -319,6 +328,7 @@ HINTS: dict[Hint, str] = {
     "name under Model or Elicitation distinguishes it",
     "password": "unpack it before you upload it",
     "percent": "if the file states percentages, choose that under Confidence runs from",
+    "repeats": "choose under Rows of one question whether these are several answers, or several grades of one",
     "replace": "the operator of this server can replace it on the command line",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
     "unit": "choose 0 to 1 under Confidence runs from",

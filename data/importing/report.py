@@ -20,9 +20,10 @@ SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of 
 # each have their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: import the whole bundle, to
 # replace the stored buzzes, exposures or votes. ``one_run``: import all answers of a run together. ``column``, ``words``: state
 # the role of a column, or what words of confidence mean; ``choices`` of the problem say which. ``same_answers``: join the
-# names of one model, or withdraw a run. ``unit``: confidences are no percentages.
+# names of one model, or withdraw a run. ``unit``: confidences are no percentages. ``repeats``: what several rows of one question
+# are.
 Hint = Literal[
-    "classes", "column", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "replace",
+    "classes", "column", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "repeats", "replace",
     "replace_people", "same_answers", "unit", "words",
 ]  # fmt: skip
 

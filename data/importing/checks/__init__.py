@@ -6,7 +6,7 @@ from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
 from data.importing.checks.run_ids import name_runs
-from data.importing.checks.stated_or_graded import apply_decisions, grade_responses
+from data.importing.checks.stated_or_graded import apply_decisions, grade_responses, resolve_repeats
 from data.importing.staging import ImportOptions, Staging
 
 
@@ -20,6 +20,8 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has("exposures", "buzzes", "left_out_plays", "votes"):
         check_people(staging)
     if staging.has("responses"):
+        if options.repeats:
+            resolve_repeats(staging, options.repeats)
         check_responses(staging)
     check_attribute_names(staging)
     staging.report.raise_problems()

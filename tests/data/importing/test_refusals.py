@@ -561,6 +561,12 @@ def test_very_many_problems_are_counted(toy_store, tmp_path, monkeypatch):
     path.write_text(HEADER + "q1\n" * 2500)
     refused = refusal(toy_store, path, dataset="toy", model="m")
     assert (len(refused.problems), refused.total) == (report.MAX_LISTED_PROBLEMS, 2500)
+    path.write_text("question_id,clue,confidence\n" + "q1,0,80\n" * 1100)
+    with_two_reasons = refusal(toy_store, path, dataset="toy", model="m")  # too large, so that there is none
+    assert [(kind.examples[0].column, kind.count) for kind in with_two_reasons.kinds] == [
+        ("confidence", 1100),
+        ("question_id", 1099),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -499,7 +499,8 @@ def _report_cells(
     if not result.fetchall()[0][0]:
         return
     entries = ", ".join(f"{{'number': {fault}, 'value': {text}}}" for fault, text in zip(first_faults, texts, strict=True))
-    faulty_cells = f"""(select ordinal, unnest([{entries}]) as fault from (select {", ".join(cells)}, * from {raw}) where {faulty})
+    faulty_cells = f"""(select ordinal, unnest([{entries}]) as fault
+        from (select {", ".join(cells)}, * from {raw}) where {faulty})
         where fault.number is not null"""
     kinds = connection.execute(f"""
         select fault.number, count(*),

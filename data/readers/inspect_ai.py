@@ -46,12 +46,13 @@ letter; for any other answer, the mean probability of its tokens. If there are s
 without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
 answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
 other samples, but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A
-sample's metadata can name a `category` or `subject`. If a folder has several logs of a task and model, the last finished one
+sample's metadata can name a `category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs of a task and model, the last finished one
 counts.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
 STATED, TOKEN = "verbalized", "token"
+SHELL, CHUNKED = "sample.json", re.compile(r"_epoch_\d+$")  # of a sample that is stored in chunks, and how its folder ends
 UNSCORED = "the sample is not scored"
 NOT_STATED = "no confidence is stated"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
@@ -163,8 +164,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         return
     header = _header_path(incoming.folder)
     if header is not None:
-        paths = sorted((incoming.folder / "samples").rglob("*.json"))  # an id with a slash becomes a folder
-        documents = ((f"samples/{path.name}", _document(path, incoming)) for path in paths)
+        documents = _samples(incoming.folder / "samples", incoming)
         _read_log(incoming.name, _document(header, incoming), documents, staging, options)
         return
     logs = incoming.files(".eval")
@@ -174,6 +174,30 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     reason = "there is a later log, or one that was finished, of the same task and model"
     staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(latest)})
     read_each([partial(read, log, staging, options) for log in latest], staging)
+
+
+def _samples(folder: Path, incoming: Incoming) -> Iterator[tuple[str, Any]]:
+    """Yield the samples of an unpacked log: a file each or, if they are chunked, a folder with ``sample.json`` and its parts."""
+    paths = sorted(folder.rglob("*.json"))  # an id with a slash becomes a folder
+    chunked = {path.parent for path in paths if path.name == SHELL and CHUNKED.search(path.parent.name)}
+    for path in paths:
+        own = path.parent in chunked and path.name == SHELL
+        if own:
+            yield f"samples/{path.parent.name}", _chunked_sample(path, incoming)
+        elif not chunked.intersection(path.parents):
+            yield f"samples/{path.name}", _document(path, incoming)
+
+
+def _chunked_sample(path: Path, incoming: Incoming) -> Any:
+    """Return the document of a chunked sample, without messages and events: long texts are in chunks, named by their first index."""
+    document = _document(path, incoming)
+    if isinstance(document, dict):
+        if (facts := path.with_name("metadata.json")).is_file():
+            document["metadata"] = _document(facts, incoming)
+        chunks = {int(chunk.stem): chunk for chunk in (path.parent / "attachments").glob("*.json") if chunk.stem.isdecimal()}
+        texts = {first: as_list(_document(chunk, incoming)) for first, chunk in sorted(chunks.items())}
+        document["attachments"] = {str(first + n): text for first, some in texts.items() for n, text in enumerate(some)}
+    return document
 
 
 def _latest(logs: list[Incoming]) -> list[Incoming]:

@@ -74,6 +74,19 @@ def write_eval(path, log, header="header.json", packing=zipfile.ZIP_ZSTANDARD):
     return path
 
 
+def write_chunked_eval(path, log, attachments=("",)):
+    """Write a log whose samples are chunked: their long texts, given by index, stand in two files."""
+    with zipfile.ZipFile(write_eval(path, log | {"samples": []}), "a") as archive:
+        for sample in log["samples"]:
+            folder = f"samples/{sample['id']}_epoch_{sample['epoch']}"
+            shell = {key: value for key, value in sample.items() if key not in ("messages", "events", "attachments", "metadata")}
+            parts = {"sample": shell, "metadata": sample["metadata"], "skeleton": {}, "events/stats": {}, "messages/0": [],
+                     "attachments/0": attachments[:2], "attachments/2": attachments[2:]}  # fmt: skip
+            for name, part in parts.items():
+                archive.writestr(f"{folder}/{name}.json", json.dumps(part))
+    return path
+
+
 def helm_instance(name, /, references=("north", "south"), right=0, **changes):
     tagged = [{"output": {"text": text}, "tags": ["correct"] if index == right else []} for index, text in enumerate(references)]
     return {"id": name, "input": {"text": f"Where is {name}?"}, "references": tagged, "split": "test"} | changes

@@ -62,6 +62,8 @@
             make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
         const repeats = make("select", { id: "upload-repeats", class: "text" }, make("option", { value: "" }, "not expected"),
             make("option", { value: "samples" }, "several answers"), make("option", { value: "gradings" }, "several grades of one answer"));
+        const align = box("upload-align");
+        align.placeholder = "content, or a number";
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -71,7 +73,7 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, repeats: repeats, classes: classes, format: format,
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, repeats: repeats, align: align, classes: classes, format: format,
             tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
@@ -95,7 +97,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Rows of one question", repeats),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Rows of one question", repeats), labelled("Align ids", align),
                 labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 

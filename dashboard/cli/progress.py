@@ -32,6 +32,7 @@ from queries.selection.parameter_kinds import BadRequest
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
+    "align": "add --align content to align questions by text and reference answer, or --align OFFSET to add a number to each id",
     "classes": "add --classes A,B,C",
     "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",

@@ -73,6 +73,7 @@ class ImportJob(msgspec.Struct):
 
 
 REMEDIES: dict[Hint, str] = {
+    "align": "add align=content to align questions by text and reference answer, or align=OFFSET to add a number to each id",
     "classes": "add classes=A,B,C",
     "column": "add column.ROLE=COLUMN",
     "dataset": "add dataset=ID",

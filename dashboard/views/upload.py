@@ -31,7 +31,7 @@ from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.column_mapping import ROLES, BadMapping, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
-from data.importing.staging import MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
+from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
 from data.readers import formats, readers
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
@@ -129,6 +129,16 @@ class _Words(Kind[tuple[tuple[str, float], ...]]):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _Align(Kind[str]):
+    """How ids of questions are aligned with those of the dataset."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if not ALIGN.fullmatch(texts[0]):
+            raise BadRequest("bad_value", f"{key!r} is content, or a whole number such as -1.", key)
+        return texts[0]
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -152,6 +162,13 @@ class UploadParameters(Parameters, frozen=True):
             "`samples`: several rows of a run about one question are several answers; `gradings`: they are several grades of one "
             "answer. By default, such a file is refused",
             REPEATS,
+        ),
+    ] = None
+    align: Annotated[
+        str | None,
+        _Align(
+            "`content`: questions with other ids than in the dataset are aligned by text and reference answer; `-1`: a number "
+            "that is added to each id"
         ),
     ] = None
     series: Annotated[
@@ -191,6 +208,7 @@ class UploadParameters(Parameters, frozen=True):
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
             repeats=self.repeats,
+            align=self.align,
             series=self.series,
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
@@ -318,6 +336,7 @@ OFF = (
 )
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
+    "align": "write content under Align ids, to align questions by text and reference answer, or the number to add to each id",
     "classes": "name them under Classes, separated by commas",
     "column": "choose it in the table below",
     "dataset": "choose it under Dataset",

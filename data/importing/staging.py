@@ -29,6 +29,7 @@ replace the stored ones of their dataset.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
+CONTENT = "content"  # aligns questions by text and reference answer
+ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.align``
 Repeats = Literal["samples", "gradings"]
 REPEATS: tuple[Repeats, ...] = ("samples", "gradings")
 
@@ -150,8 +153,10 @@ class ImportOptions:
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
         columns: (role, column) of a table of another project; see ``ROLES``.
         words: words of confidence, and the share that each means.
-        repeats: what several rows of a run about one question are: "samples", several answers; "gradings", several grades of one
-            answer; None if there may be none.
+        repeats: whether several rows of a run about one question are several answers (samples) or several grades of one answer
+            (gradings); None if there may be none.
+        repeats: whether several rows of a run about a question are several answers (samples) or several grades of one answer
+            None to take them as they are.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -172,6 +177,7 @@ class ImportOptions:
     columns: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, float], ...] = ()
     repeats: Repeats | None = None
+    align: str | None = None
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 

@@ -19,6 +19,7 @@ from data.readers.shared.evaluation_log import (
     UNSTATED,
     EvaluationLog,
     as_dict,
+    as_dicts,
     as_list,
     category_of,
     dataset_id,
@@ -46,8 +47,8 @@ letter; for any other answer, the mean probability of its tokens. If there are s
 without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
 answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
 other samples, but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A
-sample's metadata can name a `category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs of a task and model, the last finished one
-counts.
+sample's metadata can name a `category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs
+of a task and model, the last finished one counts. If the log states an accuracy that its samples do not have, there is a warning.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
@@ -189,7 +190,7 @@ def _samples(folder: Path, incoming: Incoming) -> Iterator[tuple[str, Any]]:
 
 
 def _chunked_sample(path: Path, incoming: Incoming) -> Any:
-    """Return the document of a chunked sample, without messages and events: long texts are in chunks, named by their first index."""
+    """Return a chunked sample without messages and events. Long texts are in files, which are named by their first index."""
     document = _document(path, incoming)
     if isinstance(document, dict):
         if (facts := path.with_name("metadata.json")).is_file():
@@ -258,11 +259,20 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
         model=model if isinstance(model, str) and model else None,
         classes=shared_classes([sample.options for sample in samples]),
     )  # fmt: skip
-    _add_runs(log, samples, staging)
+    _add_runs(log, samples, staging, _published(header))
     log.add_to(staging, options)
 
 
-def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> None:
+def _published(header: Any) -> dict[str, float]:
+    """Return the accuracies that a log states, by scorer. With another reducer than the mean, they are of other values."""
+    scores = [
+        scores for scores in as_dicts(as_dict(header.get("results")).get("scores")) if scores.get("reducer") in (None, "mean")
+    ]
+    stated = [(scores.get("name"), as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value")) for scores in scores]
+    return {str(name): share for name, value in stated if (share := number(value)) is not None}
+
+
+def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, float]) -> None:
     scores = [score for sample in samples for score in sample.scores.values()]
     stated = any(score.confidence is not None for score in scores)
     tokens = any(score.tokens is not None for score in scores)
@@ -276,6 +286,8 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
         names_choices = any(score.answer is not None for sample in samples if (score := sample.scores.get(scorer)))
         for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []) or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
+            if scorer in published:
+                log.published[None, elicitation] = published[scorer]
             for sample in samples:
                 epoch = sample.epoch if several_epochs else None
                 _add_answer(log, sample, scorer, kind, elicitation, epoch, names_choices)

@@ -150,3 +150,17 @@ def uqlm_result(prompts, responses, **scores):
         "data": {"prompts": prompts, "responses": responses, "sampled_responses": sampled} | scores,
         "metadata": {"temperature": 1},
     }
+
+
+def evaluation_record(name, /, right=True, guess="Nile", **changes):
+    """Return a record of Every Eval Ever, of a single turn, with the keys that its schema requires."""
+    row = {
+        "schema_version": "0.3.0", "evaluation_id": "rivers/org/a/1767225600", "model_id": "org/a", "evaluation_name": "rivers",
+        "sample_id": name, "interaction_type": "single_turn",
+        "input": {"raw": f"Which river is {name}?", "reference": ["Nile", "the Nile"], "choices": None},
+        "output": {"raw": [f"It is the {guess}."], "reasoning_trace": None}, "messages": None,
+        "answer_attribution": [{"turn_idx": 0, "source": "output.raw", "extracted_value": guess, "extraction_method": "regex",
+                                "is_terminal": True}],
+        "evaluation": {"score": float(right), "is_correct": right}, "metadata": {"subject": "geography"},
+    }  # fmt: skip
+    return row | changes

@@ -42,8 +42,8 @@ of `answer_attribution`, otherwise the output or the last message of the assista
 the run is `no confidence`. `epoch` or `sample` in `metadata` tells several answers to a question apart; `category` or `subject`
 is the category. A `filter` in `metadata` that ends the name of an evaluation is part of the run, not of the dataset. If records
 of a sample belong to several results (`evaluation_result_id`), each result is a run. A record with an `error` and no output is a
-failed call. Several files of a model and evaluation in a folder are refused as repeats. `export run RUN FOLDER --format
-every-eval-ever` writes a run in schema 0.3.0.
+failed call. Several files of a model and evaluation in a folder are refused as repeats. Runs are written in schema 0.3.0
+(see [importing.md](importing.md)).
 """,
 )
 KEYS = {"evaluation_id", "sample_id", "interaction_type"}

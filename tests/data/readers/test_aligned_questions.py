@@ -64,7 +64,7 @@ def test_shifted_ids_are_named_with_the_offset(store, tmp_path):
         put(store, write(tmp_path, same_text, model="c"), align="+1")
 
 
-def test_questions_that_are_others_are_not_offered_to_be_aligned(store, tmp_path):
+def test_other_questions_cannot_be_aligned(store, tmp_path):
     put(store, write(tmp_path, PLACES))
     other = write(tmp_path, [*PLACES[:2], ("Where is the dam?", "Itaipu", 0.3)], model="b")
     refused = refusal(store, other)

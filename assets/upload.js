@@ -219,7 +219,8 @@
             const [shown] = error.tables;
             const names = Object.keys(shown.cells);
             const rows = error.rows.filter((row) => row.file === shown.file);
-            const asked = new Set(rows.flatMap((row) => (row.hint === "column" ? [row.column, ...row.choices.map((choice) => choice.slice(choice.indexOf("=") + 1))] : [])));
+            const asked = new Set(rows.flatMap((row) => (row.hint === "column" || row.hint === "repeats" ?
+                [...(row.hint === "column" ? [row.column] : []), ...row.choices.map((choice) => choice.slice(choice.indexOf("=") + 1))] : [])));
             const menus = new Map(names.map((name) => {
                 const stated = state.columns.find(([, column]) => column === name);
                 const role = stated ? stated[0] : shown.roles[name];

@@ -31,6 +31,7 @@ from data.readers.table.names import (
 )
 from data.readers.table.read import SHEET, Table
 
+NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
 MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
@@ -220,7 +221,7 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
 
 def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
-        fitting = [column for column in state.named(role) if column.is_two_valued]
+        fitting = [column for column in state.named(role, NO_FLAG) if column.is_two_valued]
         if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
             choices = (("failed", fitting[0].name), ("attribute", fitting[0].name))
             state.result.unclear.append(Unclear("does this say that a call got no answer?", fitting[0].name, choices))

@@ -8,6 +8,7 @@
     const NEW = "+"; // value of "a new dataset" in the menu of datasets
     const MANY = 20; // with more bad rows, the page shows their kinds first
     const MIB = 2 ** 20;
+    const FOLDED = new Set(["agreement", "align", "classes", "format", "map", "pattern", "repeats"]); // hints to fields that are folded away
     const WAITS = "waiting", FINE = "can be published", DONE = "published"; // states of one of several files
 
     const number = (value) => clueline.whole(value);
@@ -64,6 +65,10 @@
             make("option", { value: "agreement" }, "answers of a model, whose agreement is the confidence"));
         const copies = make("select", { id: "upload-copies", class: "text" },
             make("option", { value: "" }, "named, and stored"), make("option", { value: "1" }, "refused"));
+        const repeats = make("select", { id: "upload-repeats", class: "text" }, make("option", { value: "" }, "not expected"),
+            make("option", { value: "samples" }, "several answers"), make("option", { value: "gradings" }, "several grades of one answer"));
+        const align = box("upload-align");
+        align.placeholder = "content, or a number";
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -77,7 +82,8 @@
         pattern.placeholder = "Confidence: {percent}";
         const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
             ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, refuse_same_answers: copies, classes: classes, format: format, map: map,
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents,
+            repeats: repeats, align: align, refuse_same_answers: copies, classes: classes, format: format, map: map,
             confidence_pattern: pattern, tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
@@ -100,11 +106,14 @@
         const bar = make("progress", { max: "1", hidden: true, "aria-label": "Sent" });
         const notice = make("p", { class: "status-message", role: "status", id: "upload-message" });
         const result = make("div", { id: "upload-result" });
+        const more = make("details", { id: "upload-more" }, make("summary", {}, "What the file does not say"),
+            make("div", { class: "fields" }, labelled("Column sample holds", respondents), labelled("Rows of one question", repeats), labelled("Align ids", align), labelled("Confidence in the output", pattern),
+                labelled("Scores", map), labelled("Answers of another model are", copies), labelled("Classes", classes),
+                labelled("Format", format), labelled("Tags", tags)));
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents), labelled("Confidence in the output", pattern), labelled("Scores", map),
-                labelled("Answers of another model are", copies),
-                labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale)),
+            more,
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
         function say(message, bad) {
@@ -201,6 +210,7 @@
             if (status !== 422 || !Array.isArray(error.rows) || !error.rows.length) return;
             state.trial = null;
             const head = ["file", "line", "column", "value", "reason"];
+            more.open ||= error.rows.some((row) => FOLDED.has(row.hint));
             const reason = (row) => (row.hint ? `${row.reason}; ${config.hints[row.hint] || row.remedy}` : row.reason);
             const place = (row) => (row.line === null ? row.row : row.line);
             const every = error.rows.map((row) => [row.file, place(row), row.column, row.value, reason(row)]);
@@ -230,7 +240,8 @@
             const [shown] = error.tables;
             const names = Object.keys(shown.cells);
             const rows = error.rows.filter((row) => row.file === shown.file);
-            const asked = new Set(rows.flatMap((row) => (row.hint === "column" ? [row.column, ...row.choices.map((choice) => choice.slice(choice.indexOf("=") + 1))] : [])));
+            const asked = new Set(rows.flatMap((row) => (row.hint === "column" || row.hint === "repeats" ?
+                [...(row.hint === "column" ? [row.column] : []), ...row.choices.map((choice) => choice.slice(choice.indexOf("=") + 1))] : [])));
             const menus = new Map(names.map((name) => {
                 const stated = state.columns.find(([, column]) => column === name);
                 const role = stated ? stated[0] : shown.roles[name];
@@ -297,6 +308,7 @@
         }
 
         function notes(answer) {
+            more.open ||= answer.remedies.some((row) => FOLDED.has(row.hint));
             const remedies = answer.remedies.map((row) => config.hints[row.hint] || row.remedy);
             const lines = [...answer.warnings, ...remedies, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
             return lines.length ? make("ul", { class: "note" }, ...lines.map((line) => make("li", { class: "guess" }, line))) : null;

@@ -234,13 +234,14 @@ class Client:
         """Return the responses of a run, by question id and clue."""
         return pl.read_parquet(io.BytesIO(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.parquet").content))
 
-    def download(self, run: str, path: str | Path, form: Form = "csv") -> Path:
+    def download(self, run: str, path: str | Path, form: Form | Literal["every-eval-ever"] = "csv") -> Path:
         """Save the responses of a run to a file, which is replaced if it exists, and return its path.
 
-        Importing the file again gives the same run.
+        Importing the file again gives the same run. With ``every-eval-ever``, it is JSON Lines in the schema of this project.
         """
         target = Path(path)
-        target.write_bytes(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.{form}").content)
+        name = "every-eval-ever.jsonl" if form == "every-eval-ever" else f"responses.{form}"
+        target.write_bytes(self._get(f"/api/v1/runs/{quote(run, safe='')}/{name}").content)
         return target
 
     def prompts(self, dataset: str) -> pl.DataFrame:

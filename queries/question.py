@@ -17,11 +17,10 @@ from data.store.answer_states import STATES, State, among_states, state_sql
 from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather import gather
-from queries.engine.left_out_plays import left_out_plays
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.rows import Responses
 from queries.engine.run_columns import float_array, sample_numbers
-from queries.engine.selected_answers import selected_responses, selection_clauses
+from queries.engine.selected_answers import left_out_plays, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Metric
 from queries.metrics.counted_answers import CountedAnswers
 from queries.metrics.kernels.per_question import buzz_mass

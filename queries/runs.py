@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -238,6 +239,63 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     columns |= {quoted(name): f"attributes[{literal(name)}]" for name in facts.attributes}
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
     return Table(f"select {chosen} from {relation}{joined}", {})
+
+
+EVALUATION_SCHEMA = "0.3.0"  # of Every Eval Ever
+# A record of its instance-level schema for each response s of a run, with the words c that the model had seen.
+SAMPLES = """
+    with shown as (
+        select question_id, clue, q.answer, q.category, q.clues > 1 as incremental,
+            coalesce(string_agg(c.text, ' ') over (partition by question_id order by clue), q.text, '') as text
+        from questions q join clues c using (dataset, question_id) where dataset = {dataset})
+    select '{schema}' as schema_version, {evaluation} as evaluation_id, {model} as model_id, {dataset} as evaluation_name,
+        'accuracy' as evaluation_result_id, question_id as sample_id, 'single_turn' as interaction_type,
+        {{'raw': text, 'reference': list_filter([answer], lambda a: a is not null)}} as input,
+        {{'raw': list_filter([guess], lambda g: g is not null)}} as output,
+        case when guess is null then [] else [{{'turn_idx': 0, 'source': 'output.raw', 'extracted_value': guess,
+            'extraction_method': 'unknown', 'is_terminal': true}}] end as answer_attribution,
+        {{'score': if(failed, 0, correct)::double, 'is_correct': not failed and correct = 1}} as evaluation,
+        if(failed, 'the call got no answer', null) as error,
+        map_from_entries(list_filter([
+            {{'key': 'elicitation', 'value': {elicitation}}},
+            {{'key': 'confidence', 'value': if(failed or state is not null, null, confidence)::varchar}},
+            {{'key': 'state', 'value': state}}, {{'key': 'sample', 'value': sample}}, {{'key': 'category', 'value': category}},
+            {{'key': 'clue', 'value': if(incremental, clue, null)::varchar}}], lambda e: e.value is not null)) as metadata
+    from {responses} s join shown using (question_id, clue) order by question_id, sample, clue"""
+
+
+def every_eval_ever(snapshot: Snapshot, run_id: str) -> tuple[dict[str, Any], Table]:
+    """Return a run as a record of aggregate results of Every Eval Ever, and a table of its samples for JSON Lines.
+
+    The schema has no confidence: it is among the texts of ``metadata``. Distributions, tokens and attributes are left out. The
+    accuracy is the mean over questions of the first grading, without failed calls. Raises ``BadRequest`` for an unknown run.
+    """
+    facts = run(snapshot, run_id)
+    responses_of_run = snapshot.with_grading("").responses([facts.run])
+    seconds = f"{datetime.fromisoformat(facts.imported_at).timestamp():.0f}"
+    evaluation = f"{facts.dataset}/{facts.model}/{seconds}"
+    sql = SAMPLES.format(
+        schema=EVALUATION_SCHEMA, dataset=literal(facts.dataset), model=literal(facts.model), evaluation=literal(evaluation),
+        elicitation=literal(facts.elicitation), responses=responses_of_run,
+    )  # fmt: skip
+    ((accuracy, rows),) = snapshot.rows(f"""select avg(share), sum(rows)::bigint from (
+        select avg(correct) filter (not failed) as share, count(*) as rows from {responses_of_run} group by question_id)""")
+    result = {
+        "evaluation_result_id": "accuracy", "evaluation_name": facts.dataset,
+        "source_data": {"dataset_name": facts.dataset, "source_type": "other"},
+        "metric_config": {"metric_id": "accuracy", "metric_unit": "proportion", "lower_is_better": False,
+                          "score_type": "continuous", "min_score": 0, "max_score": 1},
+        "score_details": {"score": accuracy or 0.0},
+    }  # fmt: skip
+    aggregate = {
+        "schema_version": EVALUATION_SCHEMA, "evaluation_id": evaluation, "retrieved_timestamp": seconds,
+        "source_metadata": {"source_name": "Clueline", "source_type": "evaluation_run", "source_organization_name": "unknown",
+                            "evaluator_relationship": "other"},
+        "eval_library": {"name": "clueline", "version": "unknown"},
+        "model_info": {"name": facts.model, "id": facts.model}, "evaluation_results": [result],
+        "detailed_evaluation_results": {"format": "jsonl", "hash_algorithm": "sha256", "total_rows": rows},
+    }  # fmt: skip
+    return aggregate, Table(sql, {})
 
 
 def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:

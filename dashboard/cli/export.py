@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import click
 
 from dashboard.cli.progress import CommandRefused
 from dashboard.http.messages import message_with_allowed
-from dashboard.settings import Settings
+from dashboard.settings import VERSION, Settings
 from data.plurals import counted
 from data.scratch_folders import folder_beside
 from data.store import Store, StoreError, open_store
 from data.store.query_to_file import Form, exporter
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import bundle
-from queries.runs import responses
+from queries.runs import EVALUATION_SCHEMA, every_eval_ever, responses
 from queries.runs import run as run_facts
 from queries.selection.parameter_kinds import BadRequest
 
@@ -66,16 +69,23 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
 @export_group.command("run")
 @click.argument("run")
 @click.argument("dest", type=click.Path(path_type=Path))
+@click.option("--format", "schema", type=click.Choice(["every-eval-ever"]), help="Write a folder in the form of Every Eval Ever.")
 @click.pass_obj
-def export_run(settings: Settings, run: str, dest: Path) -> None:
+def export_run(settings: Settings, run: str, dest: Path, schema: str | None) -> None:
     """Write the responses of RUN to a new file.
 
-    The extension of DEST sets the format: .csv, .jsonl or .parquet.
+    The extension of DEST sets the format: .csv, .jsonl or .parquet. With --format every-eval-ever, DEST is a new folder with
+    aggregate results and a record for each answer, as its datastore has them.
     """
+    store = open_store(settings.store)
+    if schema:
+        dataset = _export_evaluation(store, run, dest)
+        if dataset in Tokens(store.register).record().private:
+            click.echo(f"The dataset {dataset} is private; these files cannot say so.")
+        return
     form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
     if form is None:
         raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
-    store = open_store(settings.store)
     with _draft(store, dest) as draft, exporter(store) as opened:
         opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
         dataset = run_facts(opened.snapshot, run).dataset
@@ -84,6 +94,30 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
     click.echo(f"{dest}: responses of run {run}")
     if dataset in Tokens(store.register).record().private:
         click.echo(f"The dataset {dataset} is private; this file cannot say so.")
+
+
+def _export_evaluation(store: Store, run: str, dest: Path) -> str:
+    """Write a run in the form of Every Eval Ever to a new folder, and return its dataset."""
+    with _draft(store, dest) as draft, exporter(store) as opened:
+        aggregate, samples = every_eval_ever(opened.snapshot, run)
+        model, dataset = aggregate["model_info"]["id"], aggregate["evaluation_results"][0]["evaluation_name"]
+        developer, _, name = model.partition("/") if "/" in model else ("unknown", "", model)
+        place = Path("data", dataset, *(re.sub(r"[^\w.-]+", "-", part).lstrip(".") or "-" for part in (developer, name)))
+        folder, uuid = draft / "evaluation", uuid4()
+        (folder / place).mkdir(parents=True)
+        records = folder / place / f"{uuid}_samples.jsonl"
+        opened.write(samples, "jsonl", records)
+        with records.open("rb") as file:
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        aggregate["eval_library"]["version"] = VERSION
+        aggregate["detailed_evaluation_results"] |= {"file_path": (place / records.name).as_posix(), "checksum": checksum}
+        text = json.dumps(aggregate, indent=2, ensure_ascii=False) + "\n"
+        (folder / place / f"{uuid}.json").write_text(text, encoding="utf-8")
+        _check_new(dest)
+        folder.replace(dest)
+    click.echo(f"{dest / place}: run {run} in schema {EVALUATION_SCHEMA} of Every Eval Ever")
+    click.echo("The organization in it is unknown: fill it in.")
+    return str(dataset)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from data.importing.distributed_import import (
 from data.importing.ingest import import_paths, open_dry_run
 from data.importing.report import Refused, Report
 from data.importing.seed import SAMPLES
-from data.importing.staging import MAX_MOMENTS, ImportOptions
+from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, ImportOptions, Repeats
 from data.plurals import counted
 from data.readers import formats, readers
 from data.recalibration_maps import SCORE_MAPS
@@ -55,6 +55,8 @@ class FileOptions(TypedDict):
     classes: str | None
     confidence_scale: str
     respondents: bool
+    repeats: Repeats | None
+    align: str | None
     series: int | None
     refuse_same_answers: bool
     columns: tuple[tuple[str, str], ...]
@@ -80,6 +82,17 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             "--refuse-same-answers",
             is_flag=True,
             help="Refuse a run with exactly the answers of another model's run, instead of a warning.",
+        ),
+        click.option(
+            "--repeats",
+            type=click.Choice(REPEATS),
+            help="Several rows of a run about one question are several answers (samples), or several grades of one (gradings).",
+        ),
+        click.option(
+            "--align",
+            metavar="content|OFFSET",
+            callback=_read_align,
+            help="Ids of questions that differ from the dataset: align by text and reference answer, or add a number to each.",
         ),
         click.option(
             "--series",
@@ -177,6 +190,8 @@ def import_options(
         percent=options["confidence_scale"] == "percent",
         respondents=options["respondents"],
         refuse_same_answers=options["refuse_same_answers"],
+        repeats=options["repeats"],
+        align=options["align"],
         series=options["series"],
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,
@@ -219,6 +234,12 @@ def _read_words(context: click.Context, parameter: click.Parameter, text: str | 
         return read_words(text) if text else {}
     except BadMapping as error:
         raise click.BadParameter(str(error)) from error
+
+
+def _read_align(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not ALIGN.fullmatch(text):
+        raise click.BadParameter("write content, or a whole number such as -1 or 100")
+    return text
 
 
 def _read_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:

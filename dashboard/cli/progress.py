@@ -18,6 +18,7 @@ from dashboard.http.messages import error_message
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused, Report
 from data.importing.seed import seed
+from data.importing.staging import REPEATS
 from data.play_sessions.session_definition import SessionError
 from data.plurals import counted
 from data.store import Store, StoreError
@@ -32,6 +33,7 @@ MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and 
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
     "agreement": "--agreement takes the most frequent answer, and its share of the samples as the confidence",
+    "align": "add --align content to align questions by text and reference answer, or --align OFFSET to add a number to each id",
     "classes": "add --classes A,B,C",
     "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",
@@ -44,6 +46,7 @@ HINTS: dict[Hint, str] = {
     "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
     "pattern": "--confidence-pattern PATTERN reads it",
     "percent": "if the file has percentages, add --confidence-scale percent",
+    "repeats": "add --repeats samples if these are several answers, or --repeats gradings if they are several grades of one",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",
     "same_answers": "if both are one model, models merge NAME NAME --into NAME joins them; the page of a run can withdraw it",
@@ -130,7 +133,8 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
     Of several columns that could be meant, the first is named, and the others below it.
     """
     asked = [problem for problem in problems if problem.choices]
-    if not asked or any(problem.hint not in ("column", "words", "percent") for problem in problems):
+    repeated = any(problem.hint == "repeats" for problem in problems)
+    if not (asked or repeated) or any(problem.hint not in ("column", "words", "percent", "repeats") for problem in problems):
         return None
     options, others = [], []
     for problem in asked:
@@ -139,6 +143,9 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
         else:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
+    if repeated:
+        options += [] if options else ["--repeats", REPEATS[0]]
+        others += [f"--repeats {repeats}" for repeats in REPEATS if repeats not in options]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
     lines = [
         f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta['dashboard.arguments'], *options])}"

@@ -74,6 +74,7 @@ class ImportJob(msgspec.Struct):
 
 REMEDIES: dict[Hint, str] = {
     "agreement": "agreement=1 takes the most frequent answer, and its share of the samples as the confidence",
+    "align": "add align=content to align questions by text and reference answer, or align=OFFSET to add a number to each id",
     "classes": "add classes=A,B,C",
     "column": "add column.ROLE=COLUMN",
     "dataset": "add dataset=ID",
@@ -86,6 +87,7 @@ REMEDIES: dict[Hint, str] = {
     "password": "unpack it before you send it",
     "pattern": "confidence_pattern=PATTERN reads it",
     "percent": "if the file has percentages, add confidence_scale=percent",
+    "repeats": "add repeats=samples if these are several answers, or repeats=gradings if they are several grades of one",
     "replace": "the operator can import and replace it on the command line",
     "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",
     "unit": "leave out confidence_scale=percent",

@@ -35,7 +35,7 @@ from data.store.answer_states import OTHER_STATES
 from data.store.query_to_file import Form
 from data.store.run_tags import LABEL, BadTag, change_tags
 from data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
-from queries.runs import RunChoices, RunFacts, responses, run, run_choices, runs
+from queries.runs import RunChoices, RunFacts, every_eval_ever, responses, run, run_choices, runs
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Flag, Text, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
@@ -125,6 +125,14 @@ def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response
     table = responses(service().snapshot(), run_id, form)
     name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]
     return file_response(service().export(table, form), form, f"{name}-{facts.run}")
+
+
+@get("/api/v1/runs/<run_id>/every-eval-ever.jsonl", NoParameters)
+def get_evaluation(parameters: NoParameters, run_id: str) -> Response:
+    """The responses of a run as records of Every Eval Ever (schema 0.3.0), with confidences in `metadata`."""
+    facts = service().ask(run, run_id)
+    _, samples = every_eval_ever(service().snapshot(), run_id)
+    return file_response(service().export(samples, "jsonl"), "jsonl", f"{facts.dataset}-{facts.run}_samples")
 
 
 @accept("DELETE", "/api/v1/runs/<run_id>")

@@ -31,7 +31,7 @@ from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.column_mapping import ROLES, BadMapping, read_pattern, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
-from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
+from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
 from data.readers import formats, readers
 from data.recalibration_maps import SCORE_MAPS
 from data.scratch_folders import PREFIX, keep, sweep
@@ -141,6 +141,16 @@ class _Pattern(Text):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _Align(Kind[str]):
+    """How ids of questions are aligned with those of the dataset."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if not ALIGN.fullmatch(texts[0]):
+            raise BadRequest("bad_value", f"{key!r} is content, or a whole number such as -1.", key)
+        return texts[0]
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -161,6 +171,21 @@ class UploadParameters(Parameters, frozen=True):
     refuse_same_answers: Annotated[
         bool, Flag("`1`: a run with exactly the answers of another model's run is refused; by default, a warning names that run")
     ] = False
+    repeats: Annotated[
+        Repeats | None,
+        Choice(
+            "`samples`: several rows of a run about one question are several answers; `gradings`: they are several grades of one "
+            "answer. By default, such a file is refused",
+            REPEATS,
+        ),
+    ] = None
+    align: Annotated[
+        str | None,
+        _Align(
+            "`content`: questions with other ids than in the dataset are aligned by text and reference answer; `-1`: a number "
+            "that is added to each id"
+        ),
+    ] = None
     series: Annotated[
         int | None,
         Whole(
@@ -214,6 +239,8 @@ class UploadParameters(Parameters, frozen=True):
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
             refuse_same_answers=self.refuse_same_answers,
+            repeats=self.repeats,
+            align=self.align,
             series=self.series,
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
@@ -344,6 +371,7 @@ OFF = (
 )
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
+    "align": "write content under Align ids, to align questions by text and reference answer, or the number to add to each id",
     "classes": "name them under Classes, separated by commas",
     "agreement": "choose it under Column sample holds",
     "column": "choose it in the table below",
@@ -357,6 +385,7 @@ HINTS: dict[Hint, str] = {
     "password": "unpack it before you upload it",
     "pattern": "write it under Confidence in the output",
     "percent": "if the file states percentages, choose that under Confidence runs from",
+    "repeats": "choose under Rows of one question whether these are several answers, or several grades of one",
     "replace": "the operator of this server can replace it on the command line",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
     "unit": "choose 0 to 1 under Confidence runs from",

@@ -116,7 +116,7 @@ def open_dry_run(
         tried = None
         while tried is None:
             version, catalogue = store.version(), store.catalogue()
-            if catalogue is None:
+            if catalogue is None and content == "runs":
                 raise StoreError(f"the store in {store.place} is empty; import a dataset first")
             resources = stack.enter_context(ExitStack())
             try:
@@ -137,7 +137,7 @@ def open_dry_run(
                 raise StoreError(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
             except (duckdb.IOException, OSError) as error:
                 resources.close()
-                if catalogue.exists() or store.version() == version:
+                if catalogue is None or catalogue.exists() or store.version() == version:
                     raise StoreError(f"the dry run cannot work with its files: {error}") from error
                 # Otherwise other processes wrote so often that this version was removed.
         yield tried

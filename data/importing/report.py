@@ -17,15 +17,15 @@ MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed o
 EXAMPLES = 3  # examples shown for each kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
 # What the analyst can state, apart from changing the file, to fix a problem. The command line, the JSON addresses and the page
-# each have their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: import the whole bundle, to
-# replace the stored buzzes, exposures or votes. ``one_run``: import all answers of a run together. ``column``, ``words``: state
-# the role of a column, or what words of confidence mean; ``choices`` of the problem say which. ``same_answers``: join the
-# names of one model, or withdraw a run. ``unit``: confidences are no percentages. ``map``:
-# map scores to probabilities. ``agreement``: take the agreement of samples as the confidence.
-# ``pattern``: say how outputs state a confidence.
+# each have their own words for it. ``agreement``: take the agreement of samples as the confidence. ``align``: ids of questions
+# follow another order, or are shifted. ``column``, ``words``: state the role of a column, or what words of confidence mean;
+# ``choices`` of the problem say which. ``dataset_upload``: send it as a dataset. ``map``: map scores to probabilities.
+# ``one_run``: import all answers of a run together. ``pattern``: say how outputs state a confidence. ``repeats``: what several
+# rows of one question are. ``replace_people``: import the whole bundle, to replace the stored buzzes, exposures or votes.
+# ``same_answers``: join the names of one model, or withdraw a run. ``unit``: confidences are no percentages.
 Hint = Literal[
-    "agreement", "classes", "column", "dataset", "dataset_upload", "format", "map", "model", "one_run", "password", "pattern",
-    "percent", "replace", "replace_people", "same_answers", "unit", "words",
+    "agreement", "align", "classes", "column", "dataset", "dataset_upload", "format", "map", "model", "one_run", "password",
+    "pattern", "percent", "repeats", "replace", "replace_people", "same_answers", "unit", "words",
 ]  # fmt: skip
 
 

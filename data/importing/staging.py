@@ -29,12 +29,13 @@ replace the stored ones of their dataset.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import duckdb
 import polars as pl
@@ -43,7 +44,7 @@ from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, Column, stage
 from data.importing.table_contract import TABLES as CONTRACTS
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
@@ -54,6 +55,10 @@ from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
+CONTENT = "content"  # aligns questions by text and reference answer
+ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.align``
+Repeats = Literal["samples", "gradings"]
+REPEATS: tuple[Repeats, ...] = ("samples", "gradings")
 
 CREATE_TABLES = "".join(
     f"""create table {table}_read (dataset varchar, {", ".join(f"{quoted(c.name)} {c.sql_type}" for c in columns)},
@@ -72,6 +77,7 @@ create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
     file integer, ordinal bigint);
+{REPORTED};
 create table added_gradings (number integer, dataset varchar, run varchar, name varchar, "column" varchar);
 -- Whose people's rows are replaced (buzzes, exposures and plays that are left out together, or votes), and answers that follow
 -- from votes.
@@ -152,6 +158,10 @@ class ImportOptions:
         confidence_pattern: how outputs state a confidence, as in ``column_mapping.read_pattern``; blank if it is not stated.
         map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
         refuse_same_answers: whether a run with exactly the answers of another model's run is refused, rather than warned of.
+        repeats: whether several rows of a run about one question are several answers (samples) or several grades of one answer
+            (gradings); None if there may be none.
+        align: how ids of questions are aligned with those of the dataset: ``CONTENT``, or a number that is added to each; None to
+            take them as they are.
         mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
@@ -175,6 +185,8 @@ class ImportOptions:
     confidence_pattern: str = ""
     map: str | None = None
     refuse_same_answers: bool = False
+    repeats: Repeats | None = None
+    align: str | None = None
     mapping: ColumnMapping | None = None
     mappings: tuple[ColumnMapping, ...] = ()
 
@@ -248,7 +260,7 @@ class Staging:
     def add(self, table: str, file: TableFile | FrameFile, select: str, parameters: dict[str, Any] | None = None) -> int:
         """Insert the rows of a select (the table's columns and ``ordinal``) into ``<table>_read``, and return their number."""
         if table == "responses":
-            self._copy_responses()
+            self.copy_responses()
         source = self.files.index(file)
         into = "copied_responses" if table == "responses" else f"{table}_read"
         sql = f"insert into {into} by name select *, {source} as file from ({select})"
@@ -274,7 +286,8 @@ class Staging:
             return int(self.connection.execute("select count(*) from responses_read").fetchall()[0][0])
         return self.add("responses", file, select)
 
-    def _copy_responses(self) -> None:
+    def copy_responses(self) -> None:
+        """Copy responses that are read in place into the table ``copied_responses``, in which they can be changed."""
         if self._viewed is not None:
             self.connection.execute(f"insert into copied_responses by name {self._viewed}")
             self.connection.execute("create or replace view responses_read as from copied_responses")
@@ -346,7 +359,9 @@ class Staging:
         and can begin with joins. ``value`` is shown; None for that of the column.
         """
         shown = f"({value or f's.{quoted(column)}'})::varchar"
-        sql = f"select s.file, s.ordinal, ({shown})[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason from {table} s {where}"
+        columns = f"s.file, s.ordinal, ({shown})[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason"
+        sql = f"""from (select {columns} from {table} s {where}) b
+            anti join reported r on r.view = 'loaded_' || b.file and r.ordinal = b.ordinal and r."column" = {literal(column)}"""
         bad = self.connection.execute(first_rows(sql, "file, ordinal", MAX_LISTED_PROBLEMS)).fetchall()
         if not bad:
             return False
@@ -358,14 +373,17 @@ class Staging:
             for index, ordinal, shown, why, _ in bad
         ]
         self.report.add(problems, bad[0][4])
+        self.connection.execute(f"insert into reported select 'loaded_' || file, ordinal, {literal(column)} from ({sql})")
         return True
 
-    def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
+    def report_repeats(
+        self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true", hint: Hint | None = None
+    ) -> None:
         """Report rows that repeat the key of an earlier row; nulls count as different. ``keys`` and ``rows`` are SQL."""
         complete = " and ".join(f"{key} is not null" for key in keys)
         sql = f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
             where {complete} and ({rows}))"""
-        self.report_rows(sql, column, f"'{what}'", "where nth > 1")
+        self.report_rows(sql, column, f"'{what}'", "where nth > 1", hint)
 
     def has_problems(self, *tables: str) -> bool:
         """Return whether a file with incoming rows of any of these tables has a problem."""

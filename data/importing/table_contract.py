@@ -227,7 +227,7 @@ def stage(
         rows = f"from typed_of_{into}"
     connection.execute(f"create or replace view {into} as {rows}")
     try:
-        _report_cells(connection, file, raw, {c: have[c.name] for c in columns if c.name in have}, report)
+        _report_cells(connection, file, into, {c: have[c.name] for c in columns if c.name in have}, report)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error as error:
@@ -253,6 +253,8 @@ def _words(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
+# SQL for the table of cells with a problem, by the view that their file is read into. Each counts once.
+REPORTED = 'create table if not exists reported (view varchar, ordinal bigint, "column" varchar)'
 Choose = Callable[[Sequence[str]], list[str]]  # given the columns of a file, returns those to read
 
 
@@ -469,9 +471,10 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
 
 
 def _report_cells(
-    connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, raw: str, columns: dict[Column, str], report: Report
+    connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, into: str, columns: dict[Column, str], report: Report
 ) -> None:
-    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any."""
+    """Report each cell of a file that breaks its column's contract. A second scan lists them if the first one finds any."""
+    raw = f"raw_of_{into}"
     cells: list[str] = []
     texts: list[str] = []
     faults: list[tuple[str, str, Hint | None]] = []  # column, reason and hint of each fault that a cell can have
@@ -496,11 +499,16 @@ def _report_cells(
     if not result.fetchall()[0][0]:
         return
     entries = ", ".join(f"{{'number': {fault}, 'value': {text}}}" for fault, text in zip(first_faults, texts, strict=True))
+    faulty_cells = f"""(select ordinal, unnest([{entries}]) as fault
+        from (select {", ".join(cells)}, * from {raw}) where {faulty})
+        where fault.number is not null"""
     kinds = connection.execute(f"""
         select fault.number, count(*),
-            arg_min({{'ordinal': ordinal, 'value': fault.value}}, ordinal, {MAX_LISTED_PROBLEMS}) from (
-            select ordinal, unnest([{entries}]) as fault from (select {", ".join(cells)}, * from {raw}) where {faulty}
-        ) where fault.number is not null group by 1 order by 1""").fetchall()
+            arg_min({{'ordinal': ordinal, 'value': fault.value}}, ordinal, {MAX_LISTED_PROBLEMS}) from {faulty_cells}
+        group by 1 order by 1""").fetchall()
+    names = ", ".join(literal(name) for name, _, _ in faults)
+    connection.execute(REPORTED)
+    connection.execute(f"insert into reported select '{into}', ordinal, ([{names}])[fault.number + 1] from {faulty_cells}")
     places = file.places_of({row["ordinal"] for _, _, rows in kinds for row in rows})
     for number, total, rows in kinds:
         name, reason, hint = faults[number]

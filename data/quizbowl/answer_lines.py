@@ -47,6 +47,9 @@ OR = re.compile(r",\s*or\s+|\s+or\s+|\s+/\s+", re.IGNORECASE)
 PLAIN_OR = re.compile(rf"{OR.pattern}|(?<=\w\w\w)/(?=\w\w\w)", re.IGNORECASE)  # not "AC/DC"
 
 
+LETTERS = re.compile(r"[A-E](?:/[A-E])+")  # of options, all of them right
+
+
 @lru_cache(maxsize=65536)
 def parse_answer_line(line: str) -> AnswerLine:
     """Parse an answer line.
@@ -59,7 +62,7 @@ def parse_answer_line(line: str) -> AnswerLine:
     by_verdict: dict[Verdict, dict[str, None]] = {"accept": {head: None}, "prompt": {}, "reject": {}}
     uncertain: set[tuple[str, ...]] = set()
     plain = parse_markup(head)[0].strip() == head.strip()
-    alternatives = (PLAIN_OR if plain else OR).split(head)
+    alternatives = head.split("/") if LETTERS.fullmatch(head.strip()) else (PLAIN_OR if plain else OR).split(head)
     if len(alternatives) > 1 and (plain or all(parse_markup(part)[2] for part in alternatives)):
         by_verdict["accept"].update(dict.fromkeys(alternatives))
     prompts_on_parts = False

@@ -44,7 +44,7 @@ unless HELM's own confidence differs because it divides log-probabilities by the
 are all 0 has no confidences, and is the run `no confidence`. Requests about perturbed instances are left out.
 """,
 )
-STATE, STATS, SPEC = "scenario_state.json", "per_instance_stats.json", "run_spec.json"
+STATE, STATS, TOTALS, SPEC = "scenario_state.json", "per_instance_stats.json", "stats.json", "run_spec.json"
 ELICITATION = "likelihood"
 CORRECT = "correct"  # tag of a correct reference
 NOT_OF_SCENARIO = {"model", "model_deployment", "method", "max_train_instances", "num_train_trials", "data_augmentation"}
@@ -103,7 +103,7 @@ def _run_folders(folder: Path) -> list[Path]:
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None:
-        _read_run(incoming.name, incoming.document, None, None, "", staging, options)
+        _read_run(incoming.name, incoming.document, None, None, None, "", staging, options)
         return
     folders = _run_folders(incoming.folder)
     if not folders:
@@ -112,9 +112,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     def read_one(folder: Path) -> None:
         relative = folder.relative_to(incoming.folder or folder)
         name = incoming.name if folder == incoming.folder else f"{incoming.name}/{relative}"
-        state, stats, spec = (_document(folder, part, name, staging) for part in (STATE, STATS, SPEC))
+        state, stats, totals, spec = (_document(folder, part, name, staging) for part in (STATE, STATS, TOTALS, SPEC))
         own = folder.name if folder.parent != staging.workspace else ""
-        _read_run(name, state, stats, spec, relative.name or own, staging, options)
+        _read_run(name, state, stats, totals, spec, relative.name or own, staging, options)
 
     read_each([partial(read_one, folder) for folder in folders], staging)
 
@@ -125,7 +125,9 @@ def _document(folder: Path, part: str, name: str, staging: Staging) -> Any:
     return None if path is None else Incoming(path, staging, f"{name}/{path.name}").require_document()
 
 
-def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, staging: Staging, options: ImportOptions) -> None:
+def _read_run(
+    name: str, state: Any, stats: Any, totals: Any, spec: Any, folder_name: str, staging: Staging, options: ImportOptions
+) -> None:
     if not isinstance(state, dict) or not isinstance(state.get("request_states"), list):
         raise refuse(name, f"{STATE} has no `request_states`")
     scenario = _scenario(str(as_dict(spec).get("name") or folder_name))
@@ -145,6 +147,10 @@ def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, st
         name, dataset, title=scenario or dataset, source=f"HELM, scenario {scenario or dataset}",
         model=str(model) if model else None, classes=shared_classes(options_of_items),
     )  # fmt: skip
+    of_test = [row for row in as_dicts(totals) if as_dict(row.get("name")).get("split") == "test"]
+    means = _means({"stats": of_test})
+    if (metric := next((metric for metric in MATCHES if metric in means), None)) is not None:
+        log.published[None, UNSTATED if unstated else ELICITATION] = means[metric]
     several_trials = len({trial for _, trial in items}) > 1
     for (instance, trial), item in items.items():
         _add(log, instance, str(trial) if several_trials else None, item, UNSTATED if unstated else ELICITATION)

@@ -21,6 +21,7 @@ from data.readers.shared.evaluation_log import (
     STATED,
     EvaluationLog,
     as_dict,
+    as_dicts,
     as_list,
     category_of,
     dataset_id,
@@ -48,12 +49,13 @@ letter; for any other answer, the mean probability of its tokens. If there are s
 without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
 answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
 other samples, but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A
-sample's metadata can name a `category` or `subject`. If a folder has several logs of a task and model, the last finished one
-counts.
+sample's metadata can name a `category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs
+of a task and model, the last finished one counts. If the log states an accuracy that its samples do not have, there is a warning.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
 TOKEN = "token"
+SHELL, CHUNKED = "sample.json", re.compile(r"_epoch_\d+$")  # of a sample that is stored in chunks, and how its folder ends
 UNSCORED = "the sample is not scored"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -166,8 +168,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         return
     header = _header_path(incoming.folder)
     if header is not None:
-        paths = sorted((incoming.folder / "samples").rglob("*.json"))  # an id with a slash becomes a folder
-        documents = ((f"samples/{path.name}", _document(path, incoming)) for path in paths)
+        documents = _samples(incoming.folder / "samples", incoming)
         _read_log(incoming.name, _document(header, incoming), documents, staging, options)
         return
     logs = incoming.files(".eval")
@@ -177,6 +178,30 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     reason = "there is a later log, or one that was finished, of the same task and model"
     staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(latest)})
     read_each([partial(read, log, staging, options) for log in latest], staging)
+
+
+def _samples(folder: Path, incoming: Incoming) -> Iterator[tuple[str, Any]]:
+    """Yield the samples of an unpacked log: a file each or, if they are chunked, a folder with ``sample.json`` and its parts."""
+    paths = sorted(folder.rglob("*.json"))  # an id with a slash becomes a folder
+    chunked = {path.parent for path in paths if path.name == SHELL and CHUNKED.search(path.parent.name)}
+    for path in paths:
+        own = path.parent in chunked and path.name == SHELL
+        if own:
+            yield f"samples/{path.parent.name}", _chunked_sample(path, incoming)
+        elif not chunked.intersection(path.parents):
+            yield f"samples/{path.name}", _document(path, incoming)
+
+
+def _chunked_sample(path: Path, incoming: Incoming) -> Any:
+    """Return a chunked sample without messages and events. Long texts are in files, which are named by their first index."""
+    document = _document(path, incoming)
+    if isinstance(document, dict):
+        if (facts := path.with_name("metadata.json")).is_file():
+            document["metadata"] = _document(facts, incoming)
+        chunks = {int(chunk.stem): chunk for chunk in (path.parent / "attachments").glob("*.json") if chunk.stem.isdecimal()}
+        texts = {first: as_list(_document(chunk, incoming)) for first, chunk in sorted(chunks.items())}
+        document["attachments"] = {str(first + n): text for first, some in texts.items() for n, text in enumerate(some)}
+    return document
 
 
 def _latest(logs: list[Incoming]) -> list[Incoming]:
@@ -237,11 +262,20 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
         model=model if isinstance(model, str) and model else None,
         classes=shared_classes([sample.options for sample in samples]),
     )  # fmt: skip
-    _add_runs(log, samples, staging)
+    _add_runs(log, samples, staging, _published(header))
     log.add_to(staging, options)
 
 
-def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> None:
+def _published(header: Any) -> dict[str, float]:
+    """Return the accuracies that a log states, by scorer. With another reducer than the mean, they are of other values."""
+    scores = [
+        scores for scores in as_dicts(as_dict(header.get("results")).get("scores")) if scores.get("reducer") in (None, "mean")
+    ]
+    stated = [(scores.get("name"), as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value")) for scores in scores]
+    return {str(name): share for name, value in stated if (share := number(value)) is not None}
+
+
+def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, float]) -> None:
     scores = [score for sample in samples for score in sample.scores.values()]
     stated = any(score.confidence is not None for score in scores)
     tokens = any(score.tokens is not None for score in scores)
@@ -255,6 +289,8 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
         names_choices = any(score.answer is not None for sample in samples if (score := sample.scores.get(scorer)))
         for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []) or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
+            if scorer in published:
+                log.published[None, elicitation] = published[scorer]
             for sample in samples:
                 epoch = sample.epoch if several_epochs else None
                 _add_answer(log, sample, scorer, kind, elicitation, epoch, names_choices)

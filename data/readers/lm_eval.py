@@ -110,8 +110,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None:
         file = incoming.file
         own_path = incoming.path if incoming.path.name == incoming.name else None
-        model = options.model or (_model_of(own_path, own_path.parent.name) if own_path else None)
-        _read_file(file, Path(incoming.name).name, model, staging, options)
+        results = _results(own_path) if own_path else {}
+        model = options.model or (_model_of(results, own_path.parent.name) if own_path else None)
+        _read_file(file, Path(incoming.name).name, model, results, staging, options)
         return
     paths = _latest(list(_sample_files(incoming.folder)), incoming, staging)
     tasks = {match["task"] for path in paths if (match := NAME.fullmatch(path.name))}
@@ -123,7 +124,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     def read_one(path: Path) -> None:
         relative = path.relative_to(incoming.folder or path.parent)
         file = staging.open(path, f"{incoming.name}/{relative}")
-        _read_file(file, path.name, options.model or _model_of(path, relative.parent.name or outermost), staging, options)
+        results = _results(path)
+        model = options.model or _model_of(results, relative.parent.name or outermost)
+        _read_file(file, path.name, model, results, staging, options)
 
     read_each([partial(read_one, path) for path in paths], staging)
 
@@ -140,8 +143,8 @@ def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Pat
     return sorted(latest.values())
 
 
-def _model_of(path: Path, folder_name: str | None) -> str | None:
-    """Return the model of a file of samples: the one in the results next to it, otherwise the name of its folder, or None."""
+def _results(path: Path) -> dict[str, Any]:
+    """Return the results next to a file of samples, of the same date or otherwise the last ones; empty if there are none."""
     match = NAME.fullmatch(path.name)
     dated = path.parent / f"results_{match['date'] if match else None}.json"
     for results in [dated] if dated.is_file() else sorted(path.parent.glob("results_*.json"))[-1:]:
@@ -149,12 +152,20 @@ def _model_of(path: Path, folder_name: str | None) -> str | None:
             stated = json.loads(results.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError, RecursionError):
             continue
-        if isinstance(stated, dict) and isinstance(stated.get("model_name"), str) and stated["model_name"]:
-            return clean(stated["model_name"])
-    return folder_name or None
+        if isinstance(stated, dict):
+            return stated
+    return {}
 
 
-def _read_file(file: TableFile, file_name: str, model: str | None, staging: Staging, options: ImportOptions) -> None:
+def _model_of(results: Mapping[str, Any], folder_name: str | None) -> str | None:
+    """Return the model that results name, otherwise the name of their folder, or None."""
+    stated = results.get("model_name")
+    return clean(stated) if isinstance(stated, str) and stated else folder_name or None
+
+
+def _read_file(
+    file: TableFile, file_name: str, model: str | None, results: Mapping[str, Any], staging: Staging, options: ImportOptions
+) -> None:
     match = NAME.fullmatch(file_name)
     task = match["task"] if match else None
     dataset = options.dataset or (dataset_id(task) if task else None)
@@ -168,12 +179,16 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
     filters = {sample.filtered for sample in samples}
     if len({len(sample.options) for sample in samples}) == 1 and len(samples[0].options) == 1:
         raise NothingToCalibrate(file.name, ONE_LIKELIHOOD)
+    of_task = as_dict(as_dict(results.get("results")).get(str(task)))
     renamed = 0
     for sample in samples:
         place = f"line {sample.line}"
         elicitation = ELICITATION if sample.guess is None else UNSTATED
         if len(filters) > 1 or sample.filtered != PLAIN_FILTER:
             elicitation += f" ({sample.filtered})"
+        stated = (number(of_task.get(f"{metric},{sample.filtered}")) for metric in (["acc"] if sample.guess is None else METRICS))
+        if (published := next((share for share in stated if share is not None), None)) is not None:
+            log.published[None, elicitation] = published
         names = _with_numbered_repeats(sample.options)
         renamed += names != sample.options
         log.add_question(sample.question_id, sample.text, sample.answer, place, sample.category)

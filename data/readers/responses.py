@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from data.duckdb_and_polars import literal, quoted
 from data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
+from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import (
     GRADE_PREFIX,
@@ -19,6 +19,7 @@ from data.importing.table_contract import (
     trimmed_text,
 )
 from data.importing.table_files import PARQUET, TableFile
+from data.plurals import listed
 from data.readers import Format
 from data.store.answer_states import SCORES
 from data.store.gradings import NAME, RESERVED
@@ -53,7 +54,12 @@ BAD_NAME = (
     "a further grading is a column `correct.NAME`, whose name has at most 40 characters of a-z, 0-9 and -; "
     f"{', '.join(RESERVED)} are reserved for Clueline"
 )
-NOT_MADE = "to make one, the file needs a column that says what is right, or reference answers"
+NOT_MADE = (
+    "this file cannot make it: it needs a column of reference answers, such as `gold`, or one that says what is right, "
+    "such as `correct`. Add one, or import the questions with their answers first"
+)
+MIN_SHARE_KNOWN = 0.9  # share of a file's questions that a dataset must have to be named
+MAX_NAMED = 12  # columns that a message lists
 MAX_RUNS = 1000  # in one file
 PROMPT = "text"  # a column of the sheet of prompts, which analysts fill in and import: what the model was shown
 CHECKED_ROWS = 2000  # rows of a Parquet file that are checked for columns that are too long
@@ -71,13 +77,28 @@ def has_forecasts(columns: Set[str]) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    if not options.dataset:
-        raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
-    if not staging.dataset(options.dataset):
-        datasets = ", ".join(staging.datasets()) or "none"
-        reason = f"there is no dataset {options.dataset!r}; the store has: {datasets}; {NOT_MADE}"
-        raise refuse(incoming.name, reason, hint="dataset")
+    if not options.dataset or not staging.dataset(options.dataset):
+        raise _without_dataset(incoming, staging, options.dataset)
     read_file(incoming.file, staging, options)
+
+
+def _without_dataset(incoming: Incoming, staging: Staging, named: str | None) -> Refused:
+    """Return the refusal of a file that answers no stored dataset: which one has its questions, or what it lacks to make one."""
+    file = incoming.file
+    datasets: list[str] = []
+    if "question_id" in file.columns:
+        staging.load(file, (Column("question_id"),))
+        sql = """select dataset, count(*) from (select distinct question_id from loaded) join known_questions using (question_id)
+            group by 1 having count(*) >= $share * (select count(distinct question_id) from loaded) order by 2 desc, 1"""
+        datasets = [row[0] for row in staging.connection.execute(sql, {"share": MIN_SHARE_KNOWN}).fetchall()]
+    known = f"the questions are those of dataset {' or '.join(map(repr, datasets[:3]))}" if datasets else ""
+    if not named:
+        return refuse(file.name, "which dataset do these answer?" + (f" By their ids, {known}" if known else ""), hint="dataset")
+    if known:
+        return refuse(file.name, f"there is no dataset {named!r}; by their ids, {known}", hint="dataset")
+    stored = ", ".join(staging.datasets()) or "none"
+    has = listed(file.columns[:MAX_NAMED]) + (" and others" if len(file.columns) > MAX_NAMED else "")
+    return refuse(file.name, f"there is no dataset {named!r} (the store has: {stored}), and {NOT_MADE}; it has {has}")
 
 
 def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:

@@ -16,8 +16,7 @@ from queries.buzzing.parameters import Rules
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
-from queries.engine.left_out_plays import left_out_plays
-from queries.engine.selected_answers import attribute_masks, selection_clauses
+from queries.engine.selected_answers import attribute_masks, left_out_plays, selection_clauses
 from queries.metrics.counted_answers import BUZZED
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (

@@ -298,6 +298,7 @@ def test_classes_and_format_are_named_in_the_form(upload_page):
 def test_tags_are_named_in_the_form(upload_page):
     page = upload_page.page
     page.get_by_label("Model").fill("tagged")
+    page.get_by_text("What the file does not say").click()
     page.get_by_label("Tags").fill("reasoning=yes, released")
     drop(page, good(page, "Tagged"))
     message_is(page, "“released” is not a tag. Write a name and a value, such as reasoning=yes.")

@@ -74,6 +74,19 @@ def write_eval(path, log, header="header.json", packing=zipfile.ZIP_ZSTANDARD):
     return path
 
 
+def write_chunked_eval(path, log, attachments=("",)):
+    """Write a log whose samples are chunked: their long texts, given by index, stand in two files."""
+    with zipfile.ZipFile(write_eval(path, log | {"samples": []}), "a") as archive:
+        for sample in log["samples"]:
+            folder = f"samples/{sample['id']}_epoch_{sample['epoch']}"
+            shell = {key: value for key, value in sample.items() if key not in ("messages", "events", "attachments", "metadata")}
+            parts = {"sample": shell, "metadata": sample["metadata"], "skeleton": {}, "events/stats": {}, "messages/0": [],
+                     "attachments/0": attachments[:2], "attachments/2": attachments[2:]}  # fmt: skip
+            for name, part in parts.items():
+                archive.writestr(f"{folder}/{name}.json", json.dumps(part))
+    return path
+
+
 def helm_instance(name, /, references=("north", "south"), right=0, **changes):
     tagged = [{"output": {"text": text}, "tags": ["correct"] if index == right else []} for index, text in enumerate(references)]
     return {"id": name, "input": {"text": f"Where is {name}?"}, "references": tagged, "split": "test"} | changes
@@ -137,3 +150,17 @@ def uqlm_result(prompts, responses, **scores):
         "data": {"prompts": prompts, "responses": responses, "sampled_responses": sampled} | scores,
         "metadata": {"temperature": 1},
     }
+
+
+def evaluation_record(name, /, right=True, guess="Nile", **changes):
+    """Return a record of Every Eval Ever, of a single turn, with the keys that its schema requires."""
+    row = {
+        "schema_version": "0.3.0", "evaluation_id": "rivers/org/a/1767225600", "model_id": "org/a", "evaluation_name": "rivers",
+        "sample_id": name, "interaction_type": "single_turn",
+        "input": {"raw": f"Which river is {name}?", "reference": ["Nile", "the Nile"], "choices": None},
+        "output": {"raw": [f"It is the {guess}."], "reasoning_trace": None}, "messages": None,
+        "answer_attribution": [{"turn_idx": 0, "source": "output.raw", "extracted_value": guess, "extraction_method": "regex",
+                                "is_terminal": True}],
+        "evaluation": {"score": float(right), "is_correct": right}, "metadata": {"subject": "geography"},
+    }  # fmt: skip
+    return row | changes

@@ -6,7 +6,14 @@ from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
 from data.importing.checks.run_ids import name_runs
-from data.importing.checks.stated_or_graded import agree_samples, apply_decisions, grade_responses, map_scores, rank_scores
+from data.importing.checks.stated_or_graded import (
+    agree_samples,
+    apply_decisions,
+    grade_responses,
+    map_scores,
+    rank_scores,
+    resolve_repeats,
+)
 from data.importing.staging import ImportOptions, Staging
 
 
@@ -20,6 +27,8 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has("exposures", "buzzes", "left_out_plays", "votes"):
         check_people(staging)
     if staging.has("responses"):
+        if options.repeats:
+            resolve_repeats(staging, options.repeats)
         if not staging.report.problems:
             agree_samples(staging, options)
         check_responses(staging)

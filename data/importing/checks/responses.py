@@ -179,7 +179,7 @@ def _report_bad(staging: Staging) -> None:
         "responses", "question_id",
         ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)", "coalesce(sample, '')"),
         "this run has an answer to this question and clue already",
-        "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)",
+        "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)", "repeats",
     )  # fmt: skip
     if misplaced:
         advise(staging)

@@ -1,4 +1,4 @@
-"""The correctness of responses: stated in the file, decided by the analyst, or graded against the question.
+"""The correctness of responses: stated in the file, perhaps several times, decided by the analyst, or graded by the question.
 
 Also the confidences of answers that state none: the rank of a score or, if the analyst asks for it, what a map makes of the
 score, or how many samples agree.
@@ -13,18 +13,80 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import execute, execute_with, first_rows, frame
+from data.duckdb_and_polars import execute, execute_with, first_rows, frame, literal
 from data.importing.checks.responses import IS_FAILED, STORED_STATE
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem, refuse
 from data.importing.run_gradings import GUESSES, grade_guesses
-from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Repeats, RunKey, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.quizbowl.answer_words import normalise
 from data.recalibration_maps import FOLDS, cross_fitted, folds_of_questions
 from data.store.answer_states import ANSWERED, NEVER_RIGHT, SCORES, among_states, state_sql
+from data.store.gradings import NAME, RESERVED
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision
+
+
+MAX_GRADERS = 20  # values of a column that can name gradings
+# The rows of one answer, and what is the same in all of them if they differ only in the grade.
+ANSWER = "dataset, model, elicitation, question_id, coalesce(clue, 0), coalesce(sample, '')"
+SAME = "guess, confidence, token_logprobs, options, failed, state, buzz"
+
+
+def resolve_repeats(staging: Staging, repeats: Repeats) -> None:
+    """Make several rows of a run about one question samples of it, or further gradings of the first of them.
+
+    Gradings are named after the attribute that differs within all such rows, such as the name of a grader; without one, they are
+    called ``grade-2`` and so on. Rows with another answer than the first are reported.
+    """
+    run = staging.connection.execute
+    staging.copy_responses()
+    grader = _grader(staging) if repeats == "gradings" else None
+    by = f"attributes[{literal(grader)}], " if grader else ""
+    run(f"""create or replace table repeats as
+        select file, ordinal, times, row_number() over ordered as nth, correct,
+            {f"attributes[{literal(grader)}]" if grader else "null::varchar"} as grader,
+            first_value(file) over ordered as first_file, first_value(ordinal) over ordered as first_ordinal,
+            row({SAME}) is distinct from first_value(row({SAME})) over ordered as differs,
+            max(times) over (partition by dataset, model, elicitation) as most
+        from (select *, count(*) over (partition by {ANSWER}) as times from copied_responses)
+        window ordered as (partition by {ANSWER} order by {by}file, ordinal)""")
+    of_row = "r.file = s.file and r.ordinal = s.ordinal"
+    if repeats == "samples":
+        run(f"""update copied_responses s set sample = concat_ws(', ', s.sample, r.nth::varchar)
+            from repeats r where {of_row} and r.most > 1""")
+        return
+    reason = "'this row has another answer to the question than an earlier one, not only another grade'"
+    others = f"join (from repeats where differs) r on {of_row}"
+    if staging.report_rows("copied_responses", "question_id", reason, others, "repeats"):
+        staging.report.raise_problems()
+    name = "coalesce(lower(grader), 'grade-' || nth)"
+    run(f"""insert into grades_read by name
+        select {name} as name, correct, first_file as file, first_ordinal as ordinal from repeats where nth > 1""")
+    run(f"delete from copied_responses s using repeats r where {of_row} and r.nth > 1")
+    names = [text for (text,) in run(f"select distinct {name} from repeats where nth > 1 order by 1").fetchall()]
+    if grader:
+        entries = f"list_filter(map_entries(attributes), lambda e: e.key <> {literal(grader)})"
+        run(f"update copied_responses set attributes = case when len({entries}) > 0 then map_from_entries({entries}) end")
+    first = f"the first by {grader}" if grader else "the first"
+    staging.report.lines.append(f"of several grades of an answer, {first} counts; the others are gradings: {', '.join(names)}")
+
+
+def _grader(staging: Staging) -> str | None:
+    """Return the attribute that has another value, fit to name a grading, in each row about an answer; None if there is none."""
+    allowed = f"regexp_full_match(lower(e.value), '{NAME.pattern}') and lower(e.value) not in {RESERVED}"
+    rows = staging.connection.execute(f"""
+        with rows as (select *, dense_rank() over (order by {ANSWER}) as answer, count(*) over (partition by {ANSWER}) as times
+            from copied_responses),
+        entries as (select answer, times, unnest(map_entries(attributes)) as e from rows where times > 1),
+        groups as (select e.key as key, answer, any_value(times) as times, count(distinct lower(e.value)) as others,
+            bool_and({allowed}) as allowed from entries group by all)
+        select key from groups where allowed and others = times group by key
+        having count(*) = (select count(distinct answer) from rows where times > 1)
+            and key in (select e.key from entries group by 1 having count(distinct lower(e.value)) <= {MAX_GRADERS})
+        order by 1""").fetchall()
+    return str(rows[0][0]) if len(rows) == 1 else None
 
 
 def apply_decisions(staging: Staging, options: ImportOptions) -> None:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean
 from typing import Any
 
 import polars as pl
@@ -18,14 +19,15 @@ import polars as pl
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import literal
 from data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
-from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from data.importing.report import Hint, Problem, Refused, Report, refuse
+from data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from data.plurals import counted
 from data.store.answer_states import State
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
+MAX_SHIFT = 10  # of ids that are tried
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "options", "correct", "state", "sample", "place")
@@ -36,6 +38,8 @@ ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 STATED = "verbalized"  # elicitation of a confidence that the model wrote
 NOT_STATED = "no confidence is stated"
+Content = Mapping[str, tuple[str | None, str | None]]  # text and reference answer of questions, by id
+ALIGNABLE = "are those of the dataset"  # in sentences that offer to align questions
 
 
 class NothingToCalibrate(Refused):
@@ -73,6 +77,7 @@ class EvaluationLog:
             which the same question text was answered.
         kind: blank for ``incremental`` with moments and ``single`` without.
         problems: found so far; any of them refuses the log.
+        published: the accuracy that the log states, by model (None for that of the log) and elicitation.
     """
 
     name: str
@@ -86,6 +91,7 @@ class EvaluationLog:
     moments: tuple[str, ...] = ()
     kind: str = ""
     problems: list[Problem] = field(default_factory=list)
+    published: dict[tuple[str | None, str], float] = field(default_factory=dict)
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _outputs: list[str | None] = field(default_factory=list)
@@ -171,7 +177,9 @@ class EvaluationLog:
         if any(not answer["model"] for answer in self._answers) and not model:
             raise refuse(self.name, "which model answered? The log does not say", hint="model")
         self._find_stated(staging, options)
+        self._align(staging, options)
         self._add_questions(staging, options)
+        self._warn_of_published(staging)
         for (stated_model, elicitation, reason), rows in self._skipped.items():
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
             staging.skip(key, {reason: rows})
@@ -227,6 +235,33 @@ class EvaluationLog:
         if not self.problems:
             self._add_questions(staging, options)
 
+    def _align(self, staging: Staging, options: ImportOptions) -> None:
+        """Give questions the ids of the stored dataset, as the analyst states; otherwise say how they could be aligned."""
+        own = {question: (row["text"], row["answer"]) for question, row in self._questions.items()}
+        if self.moments or options.replace:
+            return
+        renamed = align_questions(self.name, self.dataset, own, staging, options.align)
+        if renamed:
+            self._questions = {renamed[question]: row for question, row in self._questions.items()}
+            for answer in self._answers:
+                answer["question_id"] = renamed[str(answer["question_id"])]
+
+    def _warn_of_published(self, staging: Staging) -> None:
+        """Warn of a stated accuracy that the answers do not have in the mean over questions, with or without failed calls."""
+        for (model, elicitation), stated in self.published.items():
+            run = [a for a in self._answers if a["elicitation"] == elicitation and a["model"] == clean(model or self.model)]
+            means = []
+            for counted_calls in ([a for a in run if not a["failed"]], run):
+                by_question: dict[object, list[float]] = {}
+                for a in counted_calls:
+                    by_question.setdefault(a["question_id"], []).append(truth(a["correct"]))
+                means += [mean(map(mean, by_question.values()))] if by_question else []
+            if means and all(abs(share - stated) > rounding_of(stated) for share in means):
+                answers = counted(len(run), "answer")
+                staging.report.warnings.append(
+                    f"{self.name}: it states an accuracy of {stated:.6g} ({elicitation}), but its {answers} imply {means[0]:.6g}"
+                )
+
     def _add_questions(self, staging: Staging, options: ImportOptions) -> None:
         """Create the dataset, or check that the questions match those of the existing dataset."""
         if not self._questions:
@@ -256,6 +291,7 @@ class EvaluationLog:
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
             raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")
+        hint: Hint | None = "align" if can_be_aligned(staging.report) else None
         run("create or replace table questions_before as from known_questions where dataset = $d", d)
         run(f"create or replace table questions_of_log as select *, {staging.files.index(file)} as file from loaded")
         if incoming:  # another log of this import created the dataset, and may have different questions
@@ -263,12 +299,12 @@ class EvaluationLog:
         else:
             unknown = f"no such question in dataset {self.dataset!r}; logs that are imported together share their questions"
             others = "anti join questions_before k on k.question_id = s.question_id"
-            staging.report_rows("questions_of_log", "question_id", literal(unknown), others, "replace")
+            staging.report_rows("questions_of_log", "question_id", literal(unknown), others, hint or "replace")
         for column in ("answer",) if self.moments else ("text", "answer"):  # with moments, the stored text holds them
             reason = f"'question ' || s.question_id || {literal(f' has a different {column} in dataset {self.dataset!r}')}"
             others = f"join questions_before k on k.question_id = s.question_id where s.{column} <> k.{column} or "
             others += f"(s.{column} is not null and k.{column} is null)"
-            staging.report_rows("questions_of_log", column, reason, others, "dataset")
+            staging.report_rows("questions_of_log", column, reason, others, hint or "dataset")
 
     @property
     def _kind(self) -> str:
@@ -286,6 +322,92 @@ class EvaluationLog:
             file = staging.add_rows(self.name, pl.DataFrame(rows, orient="row"))
             staging.load(file, CLUES)
             staging.add("clues", file, "select $d as dataset, * from loaded", {"d": self.dataset})
+
+
+def align_questions(name: str, dataset: str, own: Content, staging: Staging, align: str | None) -> dict[str, str]:
+    """Return the stored id of each question of a file; nothing if its ids are to be kept.
+
+    ``own`` are texts and reference answers by id. ``align`` is as in ``ImportOptions``. If it is None, and ids are unknown or
+    contradict the stored questions, a sentence of advice says whether they follow another order or are shifted. Raises
+    ``Refused`` if the questions cannot be aligned as stated.
+    """
+    known = known_questions(staging, dataset)
+    if not known:
+        return {}
+    if align is None:
+        if all(question in known and agrees(row, known[question]) for question, row in own.items()):
+            return {}
+        count = counted(len(own), "question")
+        if by_content(own, known):
+            sentence = f"{name}: all {count} {ALIGNABLE}, by text and reference answer, under other ids, as after a shuffle."
+            staging.report.advice.append(sentence)
+        elif (offset := shift_of(own, known)) is not None:
+            sentence = f"{name}: with {offset:+d} added to each id, all {count} {ALIGNABLE}: the ids seem to be shifted."
+            staging.report.advice.append(sentence)
+        return {}
+    renamed = by_content(own, known) if align == CONTENT else shifted(own, known, int(align))
+    if renamed is None:
+        how = "by text and reference answer" if align == CONTENT else f"with {int(align):+d} added to each id"
+        raise refuse(name, f"not every question is one of dataset {dataset!r} {how}")
+    changed = sum(old != new for old, new in renamed.items())
+    if changed:
+        how = "by text and reference answer" if align == CONTENT else f"by adding {int(align):+d}"
+        staging.report.lines.append(f"{name}: {counted(changed, 'id')} aligned with those of dataset {dataset} {how}")
+    return renamed
+
+
+def can_be_aligned(report: Report) -> bool:
+    """Whether a sentence of advice offers to align questions."""
+    return any(ALIGNABLE in sentence for sentence in report.advice)
+
+
+def agrees(own: Sequence[str | None], known: Sequence[str | None]) -> bool:
+    """Whether text and answer of a question do not contradict those of another; what is None, the file does not say."""
+    return all(a is None or squashed(a) == squashed(b) for a, b in zip(own, known, strict=True))
+
+
+def squashed(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def by_content(own: Content, known: Content) -> dict[str, str] | None:
+    """Return the id in ``known`` of each question by its text and answer; None unless each is exactly one of them."""
+    ids: dict[tuple[str, str], list[str]] = {}
+    for question, (text, answer) in known.items():
+        ids.setdefault((squashed(text), squashed(answer)), []).append(question)
+    fitting = {question: ids.get((squashed(text), squashed(answer)), []) for question, (text, answer) in own.items()}
+    if not all(text for text, _ in own.values()) or any(len(some) != 1 for some in fitting.values()):
+        return None
+    return {question: some[0] for question, some in fitting.items()}
+
+
+def shifted(own: Content, known: Content, offset: int) -> dict[str, str] | None:
+    """Return ids with a number added; None unless each is then a question of ``known`` that is not contradicted."""
+    if not all(re.fullmatch(r"\d+", question) for question in own):
+        return None
+    renamed = {question: str(int(question) + offset) for question in own}
+    return renamed if all(new in known and agrees(own[old], known[new]) for old, new in renamed.items()) else None
+
+
+def shift_of(own: Content, known: Content) -> int | None:
+    """Return the only small number that, added to each id, aligns the questions by their answers; None without one."""
+    fitting = [offset for offset in range(-MAX_SHIFT, MAX_SHIFT + 1) if offset and shifted(own, known, offset)]
+    return fitting[0] if len(fitting) == 1 and any(answer for _, answer in own.values()) else None
+
+
+def truth(correct: object) -> float:
+    """Return a stated correctness as a number; 0 for an answer that has none, because it was not parsed or an abstention."""
+    return {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}.get(str(correct).lower(), number(correct) or 0.0)
+
+
+def rounding_of(share: float) -> float:
+    """Return by how much a share can differ from the exact one: half a unit of its last decimal, at most half a percent.
+
+    >>> rounding_of(0.85), rounding_of(0.5)
+    (0.005000001, 0.005000001)
+    """
+    decimals = len(repr(round(share, 12)).partition(".")[2])
+    return min(0.5 * 10.0**-decimals, 0.005) + 1e-9
 
 
 def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | None, str | None]]:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from data.importing.column_mapping import ColumnMapping
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import FirstRows, Problem, Refused, refuse
+from data.importing.report import FirstRows, Hint, Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
@@ -173,7 +173,8 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         if unknown:
             reason = f"there is no such column; the file has: {', '.join(table.columns)[:400]}"
             raise Refused([Problem(table.name, 1, name, None, reason) for name in unknown])
-        guesses = guess_roles(table, stated, graded=bool(options.dataset and staging.dataset(options.dataset)))
+        stored = bool(options.dataset and staging.dataset(options.dataset))
+        guesses = guess_roles(table, stated, graded=stored, repeats=options.repeats is not None)
         staging.report.mappings.append(guesses.mapping)
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
@@ -218,4 +219,5 @@ def _problem(table: Table, unclear: Unclear) -> Problem:
         return Problem(table.name, 1, unclear.column, None, unclear.reason, "percent")
     choices = tuple(f"{role}={column}" for role, column in unclear.choices)
     column = unclear.column if len(unclear.choices) < 2 or len({name for _, name in unclear.choices}) == 1 else None
-    return Problem(table.name, 1, column, None, unclear.reason, "column" if choices or column is None else None, choices=choices)
+    hint: Hint | None = "repeats" if unclear.repeats else "column" if choices or column is None else None
+    return Problem(table.name, 1, column, None, unclear.reason, hint, choices=choices)

@@ -14,12 +14,12 @@ import polars as pl
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
 from data.importing.column_mapping import BadMapping, read_pattern
-from data.importing.report import Problem, refuse
+from data.importing.report import Hint, Problem, refuse
 from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
-from data.readers.shared.evaluation_log import STATED, dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import STATED, align_questions, can_be_aligned, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,
@@ -320,7 +320,10 @@ def stage(builder: Builder, staging: Staging) -> None:
         homes[dataset] = home
         if home != dataset:
             staging.report.lines.append(f"{table.name}: its questions are those of dataset {home}")
-        for question, known in _as_known(staging, home, asked).items():
+        contents = {question: (row["text"], row["answer"]) for question, row in asked.rows.items()}
+        known_ids = {} if builder.options.align else _as_known(staging, home, asked)
+        known_ids = known_ids or align_questions(table.name, home, contents, staging, builder.options.align)
+        for question, known in known_ids.items():
             renamed[dataset, question] = known
     if staging.report.problems:
         return
@@ -410,7 +413,8 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
             if value is not None and other is not None and value != other:
                 reason = f"question {question!r} has a different {column} in dataset {dataset!r}"
                 stated_as = builder.mapping.column(role)
-                staging.report.problems.append(Problem(name, None, stated_as, value[:80], reason, "dataset", row["place"]))
+                hint: Hint = "align" if can_be_aligned(staging.report) else "dataset"
+                staging.report.problems.append(Problem(name, None, stated_as, value[:80], reason, hint, row["place"]))
     if known and known["kind"] != kind and FORECAST in (known["kind"], kind):
         reason = f"dataset {dataset!r} is of kind {known['kind']}, but the questions of this table are of kind {kind}"
         raise refuse(name, reason, hint="dataset")

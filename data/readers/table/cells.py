@@ -100,21 +100,36 @@ def answer(text: str) -> str:
 def agree(guess: str, reference: str) -> bool:
     """Return whether a guess is a reference answer, which may name several, as in "A or B", or add something in parentheses.
 
+    A guess that names several answers is right only if all of them are. What stands in parentheses counts beside a letter.
+
     >>> agree("(b)", "A or B"), agree("Yes", "True"), agree("Rome (Italy)", "rome"), agree("A", "B")
     (True, True, True, False)
+    >>> agree("A or B", "A"), agree("b/A", "A or B"), agree("Italy", "Rome (Italy)"), agree("Paris", "B (Paris)")
+    (False, True, False, True)
     """
-    stated, right = _forms(guess), _forms(reference)
-    if stated & right:
-        return True
-    return any(a in YES_AND_NO and b in YES_AND_NO and TRUTH[a] == TRUTH[b] for a in stated for b in right)
+    right = _forms(reference)
+    return any(
+        all(form in right or _say_the_same(form, right) for form in stated)
+        for stated in ({answer(guess)}, *({answer(form) for form in forms} for forms in _readings(guess)))
+    )
+
+
+def _say_the_same(form: str, others: set[str]) -> bool:
+    return form in YES_AND_NO and any(other in YES_AND_NO and TRUTH[form] == TRUTH[other] for other in others)
+
+
+def _readings(text: str) -> list[set[str]]:
+    """Return the sets of answers that a text can mean: with or without what is in parentheses, beside a letter only that."""
+    parts = [part for part in re.split(r"\s+or\s+|\s*[/|]\s*", text) if part.strip()]
+    matches = [IN_PARENTHESES.fullmatch(part) for part in parts]
+    readings = [{*parts}, {match[1] if match else part for part, match in zip(parts, matches, strict=True)}]
+    if matches and all(match and (LETTER.fullmatch(match[1]) or LETTER.fullmatch(match[2])) for match in matches):
+        readings.append({match[2] for match in matches if match})
+    return [reading for reading in readings if reading]
 
 
 def _forms(text: str) -> set[str]:
-    parts = {text, *re.split(r"\s+or\s+|\s*[/|]\s*", text)}
-    for part in list(parts):
-        if match := IN_PARENTHESES.fullmatch(part):
-            parts |= {match[1], match[2]}
-    return {answer(part) for part in parts if part.strip()}
+    return {answer(form) for form in {text}.union(*_readings(text))}
 
 
 def are_labels(texts: Sequence[str | None]) -> bool:

@@ -11,7 +11,7 @@ PHRASES = """\
 question_id: question id, questionid, qid, id, item, item id, prompt id, uid, uuid, idx, doc id, example id, problem
     id, task id, sample id, instance id, question number, question nr, question index, frage id, frage nr, nr, number,
     q id, case id
-question: question, question text, question title, prompt, prompt text, query, problem, input, question prompt, frage,
+question: question, question text, question title, prompt, prompt text, query, problem, input, inputs, question prompt, frage,
     aufgabe, fragetext, item text, statement, claim, q
 choices: choices, options, answer options, answer choices, antwortoptionen, alternatives
 answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
@@ -20,7 +20,7 @@ answer: gold, gold answer, gold label, golden answer, truth, ground truth, targe
     actual answer, musterlösung, lösung, sollantwort, richtige antwort, korrekte antwort
 guess: guess, prediction, predicted, pred, predicted answer, predicted letter, predicted label, predicted option, y
     pred, response, model response, llm response, extracted, extracted answer, parsed answer, reply, completion,
-    output, output answer, model answer, model output, llm answer, chosen, chosen answer, chosen option, chosen
+    output, outputs, output answer, model answer, model output, llm answer, chosen, chosen answer, chosen option, chosen
     letter, selected, selected answer, selected option, said, given answer, final answer, modellantwort, vorhersage
 either: answer, antwort, letter, label, réponse, respuesta, option, choice
 correct: correct, is correct, iscorrect, correctness, right, is right, hit, accurate, richtig, korrekt, answer
@@ -41,7 +41,7 @@ uncertainty: entropy, semantic entropy, entropie, perplexity, ppl, uncertainty, 
     likelihood, negative log likelihood, neg logprob, neg log prob, negative logprob, negative log prob, surprisal, variance,
     loss, dispersion
 model: model, model name, model id, modell, llm, llm name, engine, system, agent, forecaster, model version, modelo,
-    modèle, lm, evaluated model, predictor, solver
+    modèle, lm, evaluated model, predictor, solver, provider, provider id
 elicitation: elicitation, elicitation method, confidence method, confidence type, method, scorer, prompt type,
     prompting, strategy, verfahren, methode
 dataset: dataset, data set, dataset name, benchmark, benchmark name, corpus, qset, question set, datensatz, test set
@@ -75,7 +75,7 @@ NO_CONFIDENCE = _set("""
     threshold tau interval low high lower upper std sd stdev var variance ci raw reason reasoning explanation human
     annotator user people person crowd difficulty temperature top parse format wrong error false incorrect no not bin
     bucket decile rank tok prompt text time second count length target told expected gap diff delta change baseline
-    prior unanswerable fehler schwelle
+    prior unanswerable fehler schwelle toxicity rouge bleu similarity relevance faithfulness readability latency cost
 """)
 # Words with which "correct" is not about this answer.
 OTHERS_CORRECT = _set("""
@@ -90,7 +90,7 @@ STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy
 WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")
 BESIDE_CORRECT = _set("""
     is was the it answer answered model llm prediction pred guess response label final exact auto extracted judged evaluated eval
-    value binary bool flag question overall output
+    value binary bool flag question overall output v
 """)
 # Words that make a probability that of one option, and not of the answer that was given.
 OF_OPTIONS = _set("yes no ja nein a b c d e f true false") - {"true"}
@@ -133,7 +133,7 @@ def roles_of(name: str) -> dict[str, float]:
     roles: dict[str, float] = {}
     last = tokens(name)
     # The whole path says whose answer it is; otherwise its last part is what counts.
-    for words, only in ((last, None), (_words(name), ("guess", "answer"))):
+    for words, only in ((last, None), (_words(name), ("guess", "answer", "model"))):
         for start in range(len(words)):
             for end in range(start + 1, min(len(words), start + MAX_WORDS) + 1):
                 for role in ROLES_BY_PHRASE.get(" ".join(words[start:end]), ()):

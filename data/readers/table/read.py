@@ -169,11 +169,17 @@ def _of_json(name: str, text: str) -> Table:
 
 
 def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
-    """Find the rows of a JSON document: a list of objects, objects by id, columns by name, or one of these within an object."""
+    """Find the rows of a JSON document: a list of objects, objects by id, columns by name, or one of these within an object.
+
+    ``columns`` with a list of rows, ``data``, is how pandas splits a table, and MLflow its results.
+    """
     if isinstance(document, list):
         return [(f"entry {n}", row) for n, row in enumerate(document, start=1)] if _are_objects(document) else []
     if not isinstance(document, dict) or depth > 3:
         return []
+    columns, data = document.get("columns"), document.get("data")
+    if isinstance(columns, list) and isinstance(data, list) and all(isinstance(r, list) and len(r) == len(columns) for r in data):
+        return [(f"entry {n}", dict(zip(map(str, columns), row, strict=True))) for n, row in enumerate(data, start=1)]
     values = list(document.values())
     by_column = len(values) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
     if by_column and values[0] and not any(isinstance(cell, dict) for value in values for cell in value):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
+from data.plurals import counted
 from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given, listed, number, truth
 from data.readers.table.names import (
     BESIDE_CORRECT,
@@ -31,6 +32,7 @@ from data.readers.table.names import (
 from data.readers.table.read import SHEET, Table
 from data.store.answer_states import SCORES
 
+NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
 MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
@@ -135,6 +137,7 @@ class Unclear:
     words: tuple[str, ...] = ()
     scale: bool = False
     pattern: bool = False
+    repeats: bool = False
 
 
 @dataclass
@@ -218,11 +221,11 @@ class _Guessing:
         self.result.unclear.append(Unclear(reason, names[0] if names else None, tuple((role, name) for name in names)))
 
 
-def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False) -> Guesses:
+def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, repeats: bool = False) -> Guesses:
     """Return the roles of the columns of a table.
 
     ``stated`` has those that the analyst states, which are not questioned. ``graded`` says that the dataset is stored, by whose
-    answers guesses can be graded.
+    answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
     state = _Guessing(table, stated)
     state.graded = graded
@@ -234,7 +237,7 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False) ->
     _confidences(state)
     _groups(state)
     _questions(state)
-    _repeats(state)
+    _repeats(state, known=repeats)
     for column in state.free:
         state.take("attribute", column.name, "")
     names = tuple(name for name, column in state.columns.items() if column.present)
@@ -244,7 +247,7 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False) ->
 
 def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
-        fitting = [column for column in state.named(role) if column.is_two_valued]
+        fitting = [column for column in state.named(role, NO_FLAG) if column.is_two_valued]
         if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
             choices = (("failed", fitting[0].name), ("attribute", fitting[0].name))
             state.result.unclear.append(Unclear("does this say that a call got no answer?", fitting[0].name, choices))
@@ -639,7 +642,7 @@ def _looks_like_ids(column: Column, rows: int) -> bool:
     return len(column.distinct) >= 10 and len(counts) == 1 and 1 not in counts and len(column.present) == rows and whole
 
 
-def _repeats(state: _Guessing) -> None:
+def _repeats(state: _Guessing, *, known: bool) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
     question = state.column("question_id") or state.column("question")
     if question is None:
@@ -661,8 +664,9 @@ def _repeats(state: _Guessing) -> None:
                 state.take(role, column.name, "by its name, and it tells several answers to a question apart")
                 columns, left = [*columns, column], fewer
                 break
-    if left:
+    if left and not known:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
-        reason = f"{left:,} rows answer a question of {question.name} again: which column tells these answers apart?"
+        again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
+        reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
         choices = tuple((role, c.name) for c in apart for role in ("model", "elicitation", "sample"))
-        state.result.unclear.append(Unclear(reason, apart[0].name if apart else question.name, choices))
+        state.result.unclear.append(Unclear(reason, apart[0].name if apart else question.name, choices, repeats=True))

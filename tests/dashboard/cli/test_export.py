@@ -1,6 +1,7 @@
 """``python -m dashboard export``: its files import again, with the same run ids and the same metrics."""
 
 import csv
+import hashlib
 import json
 import zipfile
 
@@ -143,6 +144,22 @@ def test_a_run_imports_again(cli, copied, tmp_path):
         assert done.returncode == 0, done.stderr
         assert import_paths(store, [path], ImportOptions(dataset=dataset)).runs == [run]
     assert store.snapshot().rows("select run, dataset from runs order by position") == runs
+
+
+def test_a_run_is_written_for_every_eval_ever(cli, copied, tmp_path):
+    run, model = open_store(copied).snapshot().rows("select run, model from runs where dataset = 'tone' order by position")[0]
+    done = cli("export", "run", run, tmp_path / "eee", "--format", "every-eval-ever", store=copied)
+    assert done.returncode == 0, done.stderr
+    results, records = sorted((tmp_path / "eee").rglob("*.json*"), key=lambda path: path.suffix)
+    assert records.parent.relative_to(tmp_path / "eee").parts[:2] == ("data", "tone") and results.parent == records.parent
+    stated = json.loads(results.read_text(encoding="utf-8"))
+    detailed = stated["detailed_evaluation_results"]
+    assert detailed["checksum"] == hashlib.sha256(records.read_bytes()).hexdigest()
+    assert (tmp_path / "eee" / detailed["file_path"]) == records and records.name == f"{results.stem}_samples.jsonl"
+    lines = [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == detailed["total_rows"] == 180 and {line["model_id"] for line in lines} == {model}
+    shares = [line["evaluation"]["score"] for line in lines]
+    assert stated["evaluation_results"][0]["score_details"]["score"] == pytest.approx(sum(shares) / len(shares))
 
 
 def test_existing_files_are_not_overwritten(cli, copied, tmp_path):

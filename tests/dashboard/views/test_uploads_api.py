@@ -181,6 +181,16 @@ def test_columns_of_a_table_get_roles(upload):
     assert refused(upload, rows, 400, "column.oracle=x1")["code"] == "unknown_value"
 
 
+def test_rows_of_one_question_are_what_the_upload_says(upload):
+    content = b"question_id,clue,guess,confidence,correct\nlit-01,0,x,0.5,1\nlit-01,0,x,0.5,0\n"
+    (row,) = refused(upload, content, 422, "dataset=pyramid&model=m")["rows"]
+    assert row["hint"] == "repeats" and "repeats=samples" in row["remedy"]
+    for repeats, items in (("samples", 2), ("gradings", 1)):
+        (run,) = post(upload, content, 201, f"dataset=pyramid&model=m&repeats={repeats}")["runs"]
+        assert run["items"] == items
+    assert refused(upload, content, 400, "repeats=twice")["allowed"] == ["samples", "gradings"]
+
+
 BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,inf\n"
 
 

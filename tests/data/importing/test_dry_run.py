@@ -150,6 +150,10 @@ def test_only_answers_are_accepted(store, tmp_path, run):
 
 
 def test_an_empty_store_is_refused(store, run):
+    (table := run.with_name("table.csv")).write_text("question,gold,prediction,confidence\nWhich?,A,A,1\nWho?,B,A,0.5\n")
+    with open_dry_run(store, [table], ImportOptions(), content="all") as tried:
+        assert tried.report.datasets == ["table"] and len(rows(tried.snapshot, "table")["responses"]) == 2
+    assert store.version() == "0"
     with pytest.raises(StoreError, match="is empty"), open_dry_run(store, [run], OPTIONS):
         pass
     assert not store.files.root.exists()

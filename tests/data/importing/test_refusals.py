@@ -289,8 +289,8 @@ def test_a_missing_model_is_refused(toy_store, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({}, "which dataset do these answer?"),
-        ({"dataset": "nowhere"}, f"there is no dataset 'nowhere'; the store has: bare, spans, toy, voted; {NOT_MADE}"),
+        ({}, "which dataset do these answer? By their ids, the questions are those of dataset 'toy'"),
+        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; by their ids, the questions are those of dataset 'toy'"),
         ({"form": "excel"}, f"unknown format 'excel'; this version reads: {KEYS}"),
     ],
 )
@@ -298,6 +298,14 @@ def test_a_missing_or_unknown_dataset_or_format_is_refused(toy_store, tmp_path, 
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
     assert reported(toy_store, path, model="m", **options) == [(None, None, None, reason)]
+
+
+def test_a_dataset_that_cannot_be_made_says_what_is_missing(toy_store, tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("question_id,guess,confidence\nx1,Rome,0.5\nx2,Bonn,0.5\n")
+    (problem,) = refusal(toy_store, path, model="m", dataset="capitals").problems
+    missing = f"there is no dataset 'capitals' (the store has: bare, spans, toy, voted), and {NOT_MADE}"
+    assert problem.reason == f"{missing}; it has question_id, guess and confidence" and problem.hint is None
 
 
 def test_answers_that_cannot_be_graded_are_refused(toy_store, tmp_path):
@@ -561,6 +569,12 @@ def test_very_many_problems_are_counted(toy_store, tmp_path, monkeypatch):
     path.write_text(HEADER + "q1\n" * 2500)
     refused = refusal(toy_store, path, dataset="toy", model="m")
     assert (len(refused.problems), refused.total) == (report.MAX_LISTED_PROBLEMS, 2500)
+    path.write_text("question_id,clue,confidence\n" + "q1,0,80\n" * 1100)
+    with_two_reasons = refusal(toy_store, path, dataset="toy", model="m")  # too large, so that there is none
+    assert [(kind.examples[0].column, kind.count) for kind in with_two_reasons.kinds] == [
+        ("confidence", 1100),
+        ("question_id", 1099),
+    ]
 
 
 @pytest.mark.parametrize(

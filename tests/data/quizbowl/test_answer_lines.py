@@ -53,6 +53,7 @@ JUDGED = {
         "Attention (mechanism)": ("accept", AS_WRITTEN), "self attention": ("accept", AS_WRITTEN),
     },
     "lift/elevator": {"Elevator": ("accept", AS_WRITTEN)}, "AC/DC": {"DC": ("review", None)},
+    "A/C": {"C": ("accept", AS_WRITTEN), "b": ("reject", None)},
     "<u>Truth or Dare</u>": {"Truth": ("reject", LACKING)}, "_Face/Off_": {"Face": ("reject", LACKING)},
     "**Face/Off**": {"Face": ("review", None)}, "<b>Truth or Dare</b>": {"Truth": ("review", None)},
     "x [accept New York, Boston, or Chicago]": {"Boston": ("accept", AS_WRITTEN), "New York": ("accept", AS_WRITTEN)},

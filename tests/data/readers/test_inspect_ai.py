@@ -11,7 +11,7 @@ from tests.helpers.evaluation_logs import inspect_log as log
 from tests.helpers.evaluation_logs import inspect_sample as sample
 from tests.helpers.evaluation_logs import inspect_score as score
 from tests.helpers.evaluation_logs import inspect_tokens as tokens
-from tests.helpers.evaluation_logs import output, write_eval, zipfile
+from tests.helpers.evaluation_logs import output, write_chunked_eval, write_eval, zipfile
 
 ANSWERS = """select elicitation, question_id, guess, confidence, r.correct from responses r join runs using (run)
     order by model, elicitation, question_id"""
@@ -120,6 +120,19 @@ def test_ids_can_hold_slashes(store, tmp_path):
     names = ("Human/0", "Human/1", "x")
     put(store, tmp_path, [sample(name, {"judge": score(confidence=0.5)}, metadata={"subject": "code"}) for name in names])
     assert rows(store, "select question_id, category from questions order by 1") == [(name, "code") for name in names]
+
+
+def test_samples_can_be_in_chunks(store, tmp_path):
+    """Their folders hold other JSON files, too, and attachments are numbered through all chunks."""
+    samples = [
+        sample("Human/0", {"judge": score("C", "attachment://1", confidence=0.75)}, metadata={"subject": "code"}),
+        sample("x", {"judge": score("I", "Rome", confidence=0.5)}, input="attachment://2"),
+    ]
+    bundles.put(store, write_chunked_eval(tmp_path / "log.eval", log(samples), ["no", "Lutetia", "A long question"]))
+    assert rows(store, "select question_id, text, category from questions order by 1") == [
+        ("Human/0", "Where is Human/0?", "code"), ("x", "A long question", None),
+    ]  # fmt: skip
+    assert [row[1:] for row in rows(store, ANSWERS)] == [("Human/0", "Lutetia", 0.75, 1.0), ("x", "Rome", 0.5, 0.0)]
 
 
 def test_the_last_of_several_files_of_a_sample_counts(store, tmp_path):

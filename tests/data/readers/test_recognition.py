@@ -10,6 +10,7 @@ from data.importing.staging import ImportOptions, open_staging
 from data.readers import LAST, reader_for, readers
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import (
+    evaluation_record,
     forecasts,
     helm_instance,
     helm_joint,
@@ -48,6 +49,11 @@ FILES = {
         lambda folder: write(folder / "answers.csv", "Reasoning,Answer,Confidence,coerce,content,Question ID\n"),
         lambda folder: write(folder / "pairs.csv", "llm,qset,question_id,stated_confidence,chosen_token_confidence,correct\n"),
         lambda folder: write(folder / "people.csv", "ResponseId,PGuess,PConf,MinAge,Radius_x,SexMale,Question ID\n"),
+    ],
+    "every-eval-ever": [
+        lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")]),
+        lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")] * 2).parent,
+        lambda folder: write(folder / "1.json", {"evaluation_id": "a", "evaluation_results": []}),
     ],
     "forecastbench": [
         lambda folder: write(folder / "set.json", resolutions(("a", "2024-08-01", 1.0, True))),

@@ -223,7 +223,7 @@ def test_answers_that_nothing_tells_apart_are_asked_about(store, tmp_path):
     rows = [row | {"zeta": way} for way in ("north", "south") for row in with_ids(*ROWS)]
     with pytest.raises(Refused) as refused:
         put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert questions(refused) == [("zeta", "column", ("model=zeta", "elicitation=zeta", "sample=zeta"))]
+    assert questions(refused) == [("zeta", "repeats", ("model=zeta", "elicitation=zeta", "sample=zeta"))]
     report = put(store, tmp_path / "in.csv", columns=(("elicitation", "zeta"),), model="m")
     assert store.snapshot().rows("select elicitation from runs order by 1") == [("north",), ("south",)] and len(report.runs) == 2
 
@@ -294,6 +294,51 @@ def test_shapes_of_files(store, tmp_path, name):
     (tmp_path / name).write_bytes(SHAPES[name](ROWS))
     report = put(store, tmp_path / name, model="m")
     assert sorted(row[1:4] for row in answers(store, report)) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
+
+
+PLACES = [("Which river?", "Nile"), ("Which city?", "Rome"), ("Which sea?", "Dead Sea"), ("Which lake?", "Baikal")]
+
+
+def promptfoo(form):
+    """Results of two providers as promptfoo writes them as JSON or JSON Lines: the second is wrong about every question."""
+    rows = [
+        {"id": f"{n}-{provider}", "promptIdx": n, "testIdx": place, "testCase": {"vars": {"question": q, "expected": a}},
+         "provider": {"id": provider, "label": ""}, "prompt": {"raw": f"Answer: {q}", "label": "Answer: {{question}}"},
+         "vars": {"question": q, "expected": a}, "response": {"output": f"The {a}" if n == 0 else "no idea", "cached": False},
+         "error": None, "failureReason": n, "success": n == 0, "score": 1 - n, "latencyMs": 12, "namedScores": {}, "cost": 0.1,
+         "gradingResult": {"pass": n == 0, "score": 1 - n, "reason": "All assertions passed" if n == 0 else "no"}}
+        for place, (q, a) in enumerate(PLACES) for n, provider in enumerate(("openai:gpt", "lab:other"))
+    ]  # fmt: skip
+    if form == "json":
+        return json.dumps({"evalId": "e", "results": {"version": 3, "prompts": [], "results": rows, "stats": {}}, "config": {}})
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_results_of_promptfoo_are_right_and_wrong(store, tmp_path, form):
+    (tmp_path / f"results.{form}").write_text(promptfoo(form))
+    put(store, tmp_path / f"results.{form}")
+    snapshot = store.snapshot()
+    assert snapshot.rows("select text, answer from questions order by position") == PLACES
+    runs = snapshot.rows("select run, model, elicitation from runs order by model desc")
+    assert [row[1:] for row in runs] == [("openai:gpt", "no confidence"), ("lab:other", "no confidence")]
+    for (run, model, _), correct in zip(runs, (1.0, 0.0), strict=True):
+        assert snapshot.rows(f"select distinct correct, state from {snapshot.responses([run])}") == [
+            (correct, "no_confidence")
+        ], model
+
+
+@pytest.mark.parametrize("metric", ["exact_match/v1", "confidence"])
+def test_results_of_mlflow_are_split_into_columns_and_data(store, tmp_path, metric):
+    """With as many rows as columns, too: these are no columns by name."""
+    columns = ["inputs", "ground_truth", "outputs", metric, "toxicity/v1/score"][: 4 if metric == "confidence" else 5]
+    rows = [[q, a, "Rome", value, 0.01 * value][: len(columns)] for (q, a), value in zip(PLACES, (0, 1, 0, 0), strict=True)]
+    (tmp_path / "eval_results_table.json").write_text(json.dumps({"columns": columns, "data": rows}))
+    report = put(store, tmp_path / "eval_results_table.json", model="m")
+    stated = [(row[2], row[3]) for row in answers(store, report)]
+    assert sorted(stated, key=str) == (
+        [(0.0, 0.0)] * 3 + [(1.0, 1.0)] if metric == "confidence" else [(None, 0.0)] * 3 + [(None, 1.0)]
+    )
 
 
 def test_parquet_with_nested_columns(store, tmp_path):

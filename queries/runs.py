@@ -11,8 +11,9 @@ import msgspec
 from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
 from data.store import Snapshot
-from data.store.answer_states import OTHER_STATES, state_sql
+from data.store.answer_states import OTHER_STATES, State, state_sql
 from data.store.query_to_file import Form, Table
+from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
@@ -285,3 +286,16 @@ def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) ->
         {"most": most},
     )
     return [GradedResponse(**row) for row in rows.to_dicts()]
+
+
+class StatesOfAnswers(msgspec.Struct):
+    """Number of responses that are no answers with a confidence, by state; states without any are absent."""
+
+    counts: dict[State, int]
+
+
+def states_of_answers(snapshot: Snapshot, selection: Selection) -> StatesOfAnswers:
+    """Count the responses of a selection's runs that are no answers with a confidence."""
+    by_run = counts_by_run(state_counts(snapshot, selection)).values()
+    counts = {state: sum(states[state] for states in by_run) for state in OTHER_STATES}
+    return StatesOfAnswers({state: count for state, count in counts.items() if count})

@@ -37,11 +37,11 @@ from queries.changes import pinned_version, version_changes
 from queries.engine.common_questions import coverage
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.bibliography import bibtex
+from queries.runs import states_of_answers
 from queries.selection import Selection
 from queries.selection.facets import QUESTION, Facets
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import Parameters
-from queries.states_of_answers import states_of_answers
 
 MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures

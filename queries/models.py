@@ -54,7 +54,8 @@ def models(snapshot: Snapshot) -> Models:
         group by 1 order by lower(n.model), 1"""
     )
     listed = [Model(*row) for row in rows]
-    return Models(listed, proposals({name: model.model for model in listed for name in model.names}))
+    distinct = set(snapshot.rows("select name, other from distinct_models"))
+    return Models(listed, proposals({name: model.model for model in listed for name in model.names}, distinct))
 
 
 def model(snapshot: Snapshot, name: str) -> Model:

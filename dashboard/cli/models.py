@@ -7,7 +7,7 @@ import click
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import open_store
-from data.store.models import FACTS, describe, merge, rename, split
+from data.store.models import FACTS, describe, dismiss, merge, rename, split
 from queries.models import models
 
 
@@ -45,6 +45,14 @@ def merge_command(settings: Settings, names: tuple[str, ...], into: str | None) 
 def split_command(settings: Settings, name: str) -> None:
     """Make NAME, a name that runs have, a model of its own again."""
     _report(split(open_store(settings.store), name, None), f"{name}: now a model of its own")
+
+
+@models_group.command("dismiss")
+@click.argument("names", nargs=-1, required=True, metavar="MODEL...")
+@click.pass_obj
+def dismiss_command(settings: Settings, names: tuple[str, ...]) -> None:
+    """Say that models, which look like one, are not, so that they are not proposed again."""
+    _report(dismiss(open_store(settings.store), names, None), f"{', '.join(names)}: not proposed as one again")
 
 
 @models_group.command("rename")

@@ -33,7 +33,7 @@ from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS
 from dashboard.views.across.sections import diagrams_section
 from data.plurals import counted
-from data.store.models import FACTS, BadModel, NoSuchModel, describe, merge, rename, split
+from data.store.models import FACTS, BadModel, NoSuchModel, describe, dismiss, merge, rename, split
 from queries.across import AcrossCell
 from queries.metrics import CATALOGUE, METRICS
 from queries.models import Model, ModelAcross, ModelRun, Verdict, Version, Versions, dataset_with_most_runs, model, models
@@ -97,6 +97,10 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True):
     name: str
 
 
+class _Dismissal(msgspec.Struct, forbid_unknown_fields=True):
+    models: list[str]
+
+
 class _Rename(msgspec.Struct, forbid_unknown_fields=True):
     model: str
     name: str
@@ -127,6 +131,17 @@ def post_split() -> Response:
     by, body = writer(), read_body(_Split)
     with _refusals([body.name]):
         split(service().store, body.name, by)
+    return _listed()
+
+
+@accept("POST", "/api/v1/models/dismiss")
+def post_dismiss() -> Response:
+    """Say that models are not one, so that they are not proposed again: `{"models": ["opus-5", "lab/opus-5"]}`. Responds as
+    `GET /api/v1/models` does.
+    """
+    by, body = writer(), read_body(_Dismissal)
+    with _refusals(body.models):
+        dismiss(service().store, body.models, by)
     return _listed()
 
 
@@ -228,6 +243,11 @@ def _proposals(groups: Sequence[Sequence[str]]) -> html.Section | None:
                 "Make one", "POST /api/v1/models/merge", f"{', '.join(group)} are one model now.",
                 [("into", "Name of the model", min(group, key=len))], {"models": group},
                 title=f"Make {', '.join(group)} one model",
+            )),
+            " ",
+            *_writing(change_button(
+                "Not one", "POST /api/v1/models/dismiss", f"{', '.join(group)} are not proposed as one again.",
+                body={"models": group}, title=f"Do not propose {', '.join(group)} again",
             )),
         ])
         for group in groups

@@ -23,7 +23,7 @@ Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
     "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "drew_for_review", "graded",
     "added_grading", "invited_players", "erased_answers", "tagged", "merged_models",
-    "renamed_model", "split_model", "described_model", "deleted", "removed_sample", "refused",
+    "renamed_model", "split_model", "described_model", "dismissed_proposal", "deleted", "removed_sample", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")
@@ -35,7 +35,8 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     ``by`` is the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token, ``system:NAME`` for
     the operating-system user who ran a command, or ``player`` for a player of a session. It is blank if unknown, as for a wrong
     token. ``token`` is a token's name; its secret is never stored. ``grades`` says how many grades were corrected, or answers
-    drawn for review. ``names`` are those that became names of ``model``, its earlier name, or the facts that were set.
+    drawn for review. ``names`` are those that became names of ``model``, its earlier name, the facts that were set, or
+    models that are not one.
     ``reason`` is the code of a refusal, or why a run was withdrawn, and ``attempt`` the method and path of the refused request.
     """
 

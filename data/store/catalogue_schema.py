@@ -24,7 +24,7 @@ from data.store.files import DRAFT, FileState, file_state, remove_database
 from data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
-GLOBAL = ("schema_version", "models", "model_names")  # tables without a column ``dataset``
+GLOBAL = ("schema_version", "models", "model_names", "distinct_models")  # tables without a column ``dataset``
 STORAGE = "storage_version 'v1.4.0'"  # for new files: compresses texts faster and better than DuckDB's default
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import combinations
 
 import duckdb
 
@@ -37,21 +38,25 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_]+", "-", DATED.sub("", name.strip().rpartition("/")[2].strip().lower()))
 
 
-def proposals(model_of: Mapping[str, str]) -> list[list[str]]:
+def proposals(model_of: Mapping[str, str], distinct: Collection[tuple[str, str]] = ()) -> list[list[str]]:
     """Return groups of models that are probably one: some of their names have the same ``plain_name``. Sorted, without overlaps.
 
-    ``model_of`` is the model of each name.
+    ``model_of`` is the model of each name. ``distinct`` are pairs of names, in order, of which somebody said that they are not
+    one model's.
 
-    >>> proposals({"lab/opus-5": "lab/opus-5", "Opus-5": "Opus-5", "sonnet": "sonnet"})
-    [['Opus-5', 'lab/opus-5']]
+    >>> models = {"lab/opus-5": "lab/opus-5", "Opus-5": "Opus-5", "sonnet": "sonnet"}
+    >>> proposals(models), proposals(models, [("Opus-5", "lab/opus-5")])
+    ([['Opus-5', 'lab/opus-5']], [])
     """
     groups: dict[str, set[str]] = {}  # by model; models of one group share the set
     alike: dict[str, list[str]] = defaultdict(list)
-    for name, model in model_of.items():
-        alike[plain_name(name)].append(model)
-    for models in alike.values():
-        group = set().union(*(groups.get(model, {model}) for model in models))
-        groups.update(dict.fromkeys(group, group))
+    for name in sorted(model_of):
+        alike[plain_name(name)].append(name)
+    for names in alike.values():
+        for pair in combinations(names, 2):
+            if pair not in distinct:
+                group = set().union(*(groups.get(model_of[name], {model_of[name]}) for name in pair))
+                groups.update(dict.fromkeys(group, group))
     return [list(group) for group in sorted({tuple(sorted(group)) for group in groups.values() if len(group) > 1})]
 
 
@@ -131,6 +136,22 @@ def split(store: Store, name: str, by: str | None) -> bool:
         return [name]
 
     return _write(store, change, "split_model", by, name, lambda names: None)
+
+
+def dismiss(store: Store, models: Collection[str], by: str | None) -> bool:
+    """Keep some models, which look like one, from being proposed as one again. Arguments and errors as for ``merge``."""
+
+    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+        given = sorted({_find(connection, name) for name in models})
+        model_of = {name: model for model in given for name in _names(connection, [model])}
+        pairs = [pair for pair in combinations(sorted(model_of), 2) if model_of[pair[0]] != model_of[pair[1]]]
+        known = set(connection.execute("select name, other from distinct_models").fetchall())
+        new = [pair for pair in pairs if pair not in known]
+        if new:
+            connection.executemany("insert into distinct_models values (?, ?)", new)
+        return given if new else []
+
+    return _write(store, change, "dismissed_proposal", by, min(models, default=""), ", ".join)
 
 
 def describe(store: Store, model: str, facts: Mapping[str, str | None], by: str | None) -> bool:

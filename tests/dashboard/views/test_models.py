@@ -10,7 +10,7 @@ from data.store import open_store
 from tests.helpers.bundle_factory import put_file
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.json_api import error, get, table
-from tests.helpers.model_families import MODELS, QUESTIONS, TOOLS, fill
+from tests.helpers.model_families import MODELS, MONTHS, QUESTIONS, TOOLS, fill
 
 API = "/api/v1/"
 
@@ -102,6 +102,15 @@ def test_changes_need_the_right_to_write(client):
     assert client.post(f"{API}models/split", json={"name": "x"}).status_code == 401
 
 
+def test_two_months_of_a_model_have_two_names(merged):
+    name = TOOLS["towns"](MODELS[0])
+    a, b = (row["run"] for row in get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"])
+    names = get(merged.test_client(), f"{API}compare?dataset=towns&a={a}&b={b}")["names"]
+    assert sorted(names.values()) == [f"{name} · {month}" for month in MONTHS]
+    text = words(drawn(merged, "compare", f"dataset=towns&a={a}&b={b}"))
+    assert all(month in text for month in MONTHS)
+
+
 @pytest.fixture(scope="module")
 def versioned(tmp_path_factory):
     """A client, and the runs of a model on towns by day: all wrong, all right, all wrong, all right."""
@@ -116,7 +125,7 @@ def versioned(tmp_path_factory):
             tags=(("date", day),),
         )  # fmt: skip
         runs += report.runs
-    return create_app(Settings(store=str(folder / "store"), workers=1)), runs
+    return create_app(Settings(store=str(folder / "store"), workers=1, uploads="open")), runs
 
 
 def test_versions_are_compared_with_the_first(versioned):
@@ -152,3 +161,12 @@ def test_a_baseline_can_be_pinned(versioned):
     assert error(client, f"{API}versions/opus?baseline=nobody", 400)["field"] == "baseline"
     assert error(client, f"{API}versions/opus?on=rivers", 400)["allowed"] == ["towns"]
     assert client.get("/models/opus?baseline=nobody").status_code == 400
+
+
+def test_a_proposal_is_dismissed(versioned):
+    client = versioned[0].test_client()
+    (group,) = get(client, f"{API}models")["proposals"]
+    assert "Not one" in words(drawn(versioned[0], "models"))
+    assert client.post(f"{API}models/dismiss", json={"models": group}).json["proposals"] == []
+    assert "Probably one model" not in words(drawn(versioned[0], "models"))
+    assert client.post(f"{API}models/dismiss", json={"models": ["nobody"]}).status_code == 404

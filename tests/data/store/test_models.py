@@ -8,8 +8,8 @@ import pytest
 
 from data.store import StoreError, open_store
 from data.store.audit import Audit
-from data.store.migrations import m0015_models
-from data.store.models import BadModel, describe, merge, names_of, rename, split
+from data.store.migrations import m0015_models, m0016_distinct_models
+from data.store.models import BadModel, describe, dismiss, merge, names_of, rename, split
 from queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
@@ -61,6 +61,18 @@ def test_models_are_merged_renamed_and_split(filled):
     ]
 
 
+def test_a_dismissed_proposal_comes_back_only_with_a_new_name(filled, tmp_path):
+    group = models(filled.snapshot()).proposals[0]
+    assert dismiss(filled, group, "ann") and not dismiss(filled, group, "ann")
+    assert models(filled.snapshot()).proposals == []
+    (event, *_) = Audit(filled.register).page(1)
+    assert (event.action, event.by, event.names) == ("dismissed_proposal", "ann", ", ".join(group))
+    rename(filled, "opus-5", "Opus", None)
+    assert models(filled.snapshot()).proposals == []
+    put(filled, write(tmp_path / "more", responses=RESPONSES.replace("0.25", "0.3")), model="hf/opus-5", dataset="toy")
+    assert "hf/opus-5" in models(filled.snapshot()).proposals[0]
+
+
 def test_a_split_leaves_the_other_names_together(filled):
     merge(filled, NAMES[:3], "opus-5", None)
     assert split(filled, "opus-5", None)
@@ -75,6 +87,7 @@ def test_a_split_leaves_the_other_names_together(filled):
         lambda store: merge(store, ["sonnet"], " ", None),
         lambda store: rename(store, "sonnet", "opus-5", None),
         lambda store: split(store, "nobody", None),
+        lambda store: dismiss(store, ["nobody", "sonnet"], None),
         lambda store: describe(store, "sonnet", {"released": "soon"}, None),
         lambda store: describe(store, "sonnet", {"colour": "red"}, None),
     ],
@@ -113,3 +126,6 @@ def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):
     merge(filled, NAMES[:2], "opus-5", None)
     with pytest.raises(StoreError, match="models"):
         filled.write(back)
+    dismiss(filled, NAMES[1:3], None)
+    with pytest.raises(StoreError, match="dismissed"):
+        filled.write(m0016_distinct_models.revert)

@@ -23,6 +23,7 @@ from dashboard.ui.figure import (
     panel_axes,
     panels,
 )
+from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
 from dashboard.ui.section import heading, section
@@ -84,7 +85,7 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
                 "Variant",
                 lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"),
             ),
-            *columns_by(dict(enumerate(heads)), lambda place, variant: _error(variant.runs[place])),
+            *columns_by(dict(enumerate(heads)), lambda place, variant: _error(result.runs[place].run, variant.runs[place])),
             PageColumn(
                 "Left out",
                 lambda variant: variant.runs[focus].left_out,
@@ -97,9 +98,10 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
     )
 
 
-def _error(cell: RunError) -> Cell:
+def _error(run: str, cell: RunError) -> Cell:
     rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
-    return Cell([short(cell.value), rank, _interval(cell)], cell.missing)
+    value = short(cell.value) if cell.value is None else items_link(short(cell.value), items_query(focus=run))
+    return Cell([value, rank, _interval(cell)], cell.missing)
 
 
 def _interval(cell: RunError) -> html.Span | None:

@@ -14,6 +14,7 @@ from dash.development.base_component import Component
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import PlotlyJson, agreement_figure, figure
+from dashboard.ui.html import items_query
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
@@ -193,6 +194,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
     common = {
         "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
         "customdata": [fig.plain(names[row.run]) for row in rows],
+        "meta": {"items": [items_query(focus=row.run) for row in rows]},
     }  # fmt: skip
     return {
         "data": [

@@ -1,11 +1,13 @@
 """Pages agree with the JSON addresses and the queries: their figures, texts and links."""
 
+import html
 import re
 from urllib.parse import quote
 
 import pytest
 
 from dashboard.registry.composed import question_list
+from dashboard.registry.pages import find_page
 from dashboard.service import service
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunColours, legend
@@ -49,6 +51,23 @@ def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     assert links == [(item["question_id"], str(item["clue"])) for item in items]
     closed = sent(app, "/", PYRAMID, page=False)
     assert closed["outline"] == opened["outline"] and "hidden" in closed["fragments"].popitem()[1]
+
+
+@pytest.mark.parametrize("path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN"])
+def test_every_mark_opens_answers(app, runs, path):
+    path = path.replace("RUN", runs[0])
+    with app.test_request_context("/"):
+        page, dataset, item = find_page(path)
+    shown = divided(app, page.name, PYRAMID, dataset, item)
+    behind = [html.unescape(text) for part in shown.fragments.values() for text in re.findall('data-items="([^"]+)"', part)]
+    for figure in shown.figures.values():
+        for trace in (trace for trace in figure["data"] if isinstance(trace.get("meta"), dict)):
+            items = trace["meta"].get("items") or []
+            behind += [items.replace("ID", trace["customdata"][0])] if isinstance(items, str) else items
+    assert behind
+    for text in (behind[0], behind[len(behind) // 2], behind[-1]):
+        drawer = sent(app, path, f"{PYRAMID}&items={quote(text)}", page=False)["fragments"].popitem()[1]
+        assert "<tr><th" in drawer and 'href="/questions/pyramid/' in drawer, text
 
 
 def test_recalibration_is_drawn_with_what_it_costs(app, snapshot):

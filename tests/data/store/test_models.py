@@ -8,7 +8,7 @@ import pytest
 
 from data.store import StoreError, open_store
 from data.store.audit import Audit
-from data.store.migrations import m0015_models, m0016_distinct_models
+from data.store.migrations import m0015_models, m0017_distinct_models
 from data.store.models import BadModel, describe, dismiss, merge, names_of, rename, split
 from queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
@@ -128,4 +128,4 @@ def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):
         filled.write(back)
     dismiss(filled, NAMES[1:3], None)
     with pytest.raises(StoreError, match="dismissed"):
-        filled.write(m0016_distinct_models.revert)
+        filled.write(m0017_distinct_models.revert)

@@ -216,7 +216,9 @@ class EvaluationLog:
             shares = read_pattern(options.confidence_pattern).column(outputs)
         except BadMapping as error:
             raise refuse(self.name, str(error), hint="pattern") from error
-        staging.report.lines.append(f"{self.name}: {sum(share is not None for share in shares):,} outputs state a confidence")
+        staging.report.lines.append(
+            f"{self.name}: {counted(sum(share is not None for share in shares), 'output states', 'outputs state')} a confidence"
+        )
         for row, share in zip(rows, shares, strict=True):
             if share is not None:
                 row |= {"confidence": repr(100 * share if options.percent or self.percent else share), "state": None}

@@ -242,9 +242,9 @@ def test_the_last_finished_log_of_a_folder_counts(store, tmp_path):
 
 
 def test_outputs_state_a_confidence(store, tmp_path):
-    said = {"choices": [], "completion": "Paris.\n\nI am 80 % confident."}
-    samples = [sample("x", {"match": score("C", "Paris")}, output=said), sample("y", {"match": score("I", "Rome")})]
+    output = {"choices": [], "completion": "Paris.\n\nI am 80 % confident."}
+    samples = [sample("x", {"match": score("C", "Paris")}, output=output), sample("y", {"match": score("I", "Rome")})]
     path = write_eval(tmp_path / "log.eval", log(samples))
     report = bundles.put(store, path, confidence_pattern="{percent} confident")
     assert rows(store, ANSWERS) == [("verbalized", "x", "Paris", 0.8, 1.0), ("verbalized", "y", "Rome", None, 0.0)]
-    assert "log.eval: 1 outputs state a confidence" in report.lines and "(1 row" not in report.lines[-1]
+    assert "log.eval: 1 output states a confidence" in report.lines and "(1 row" not in report.lines[-1]

@@ -232,9 +232,9 @@ def test_generated_answers_have_no_confidence(store, tmp_path):
 
 def test_generated_answers_state_a_confidence(store, tmp_path):
     """It is in what was generated, although the filter kept the answer only."""
-    said = ["42. Confidence: 90%", "41. Confidence: 7 percent", "no number"]
+    texts = ["42. Confidence: 90%", "41. Confidence: 7 percent", "no number"]
     generated = [
-        sample(n, [-1.0], filtered_resps=["42"], resps=[[text]], acc=..., exact_match=n == 0) for n, text in enumerate(said)
+        sample(n, [-1.0], filtered_resps=["42"], resps=[[text]], acc=..., exact_match=n == 0) for n, text in enumerate(texts)
     ]
     write_lines(tmp_path / "out" / "a" / FILE, generated)
     report = bundles.put(store, tmp_path / "out")

@@ -405,8 +405,8 @@ def truth(correct: object) -> float:
 def rounding_of(share: float) -> float:
     """Return by how much a share can differ from the exact one: half a unit of its last decimal, at most half a percent.
 
-    >>> rounding_of(0.85), rounding_of(0.5)
-    (0.005000001, 0.005000001)
+    >>> round(rounding_of(0.85), 6), round(rounding_of(0.5), 6), round(rounding_of(0.8512), 6)
+    (0.005, 0.005, 5e-05)
     """
     decimals = len(repr(round(share, 12)).partition(".")[2])
     return min(0.5 * 10.0**-decimals, 0.005) + 1e-9

@@ -23,7 +23,7 @@ from tests.helpers.study_tables import (
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the tables are not here")
 NAMES = names_of_tables()
 SEEDS = range(2)
-ASKED = {"column", "words", "percent"}
+ASKED = {"column", "words", "percent", "repeats"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -28,7 +28,7 @@
         const rows = Math.ceil(meta.panels / most);
         const columns = Math.ceil(meta.panels / rows); // makes rows as even as possible
         const wide = (inside - GAP.x * (columns - 1)) / columns;
-        const across = Math.min(wide, 1.35 * meta.width);
+        const across = rows > 1 ? wide : Math.min(wide, 1.35 * meta.width);
         const down = rows * meta.height + (rows - 1) * GAP.y;
         for (let panel = 0; panel < meta.panels; panel++) {
             const name = panel === 0 ? "" : String(panel + 1);

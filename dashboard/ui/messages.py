@@ -44,7 +44,6 @@ def simulated_people(facets: Facets, people: str) -> html.Details | None:
     return html.Details(
         [html.Summary("Simulated people" if has_people else "Simulated data"), html.P([f"{about} ", more])],
         className="simulated",
-        role="note",
     )
 
 

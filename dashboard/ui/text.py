@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 from string import ascii_letters, digits
@@ -69,16 +70,34 @@ def shorten_middle(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
 
 
 def distinct_short_names(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
-    """Return names of at most ``longest`` characters that still differ.
+    """Return names of at most ``longest`` characters that still differ, or longer ones if they would not.
 
     If ``shorten_middle`` would make several names equal, the beginning that they share is cut, up to the start of a word. If
-    that is not enough to distinguish them, only their ends are shown.
+    that is not enough to distinguish them, only their ends are shown; then the words that all names share are left out.
 
     >>> distinct_short_names(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
     ['…12-instruct', '…37-instruct']
     >>> distinct_short_names(["maker/model-12-instruct", "maker/model-37-instruct"], 18)
     ['maker/…12-instruct', 'maker/…37-instruct']
+    >>> distinct_short_names([f"{lab}-mini-{size}-20250901-final" for lab in ("oak", "elm") for size in "SL"], 12)
+    ['oak…S…', 'oak…L…', 'elm…S…', 'elm…L…']
     """
+    for room in range(longest, max(map(len, names), default=0) + 1):
+        for tried in (names, _without_shared_words(names)):
+            cuts = _cut_names(tried, room)
+            if len(set(cuts)) == len(set(names)):
+                return cuts
+    return [*names]
+
+
+def _without_shared_words(names: Sequence[str]) -> list[str]:
+    """Return names with an ellipsis in place of words that all of them have."""
+    shared = set.intersection(*(set(re.findall(r"[^\W_]+", name)) for name in names))
+    left_out = [re.sub(r"[^\W_]+", lambda word: "\0" if word[0] in shared else word[0], name) for name in names]
+    return [re.sub(r"[\W_]*\0[\W_]*", "…", name) for name in left_out]
+
+
+def _cut_names(names: Sequence[str], longest: int) -> list[str]:
     cuts = [shorten_middle(name, longest) for name in names]
     for cut in set(cuts):
         alike = {name for name, other in zip(names, cuts, strict=True) if other == cut}

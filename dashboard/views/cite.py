@@ -43,6 +43,11 @@ from queries.selection.facets import QUESTION, Facets
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import Parameters
 
+OWN_ENTRY = f"""@software{{clueline,
+  author  = {{{{The Clueline authors}}}},
+  title   = {{Clueline}},
+  version = {{{CLUELINE}}}
+}}"""
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
 BINNINGS = {
     "width10": "10 bins of equal width, closed on the left",
@@ -133,7 +138,7 @@ def cite(view: str, host: str) -> Citation:
         left_out=left_out,
         methods=methods,
         rules_changed=rules,
-        bibtex=bibtex(cited.metrics, cited.references),
+        bibtex="\n\n".join(filter(None, [bibtex(cited.metrics, cited.references), OWN_ENTRY])),
         script=_script(host, path.removesuffix(".csv"), keys),
     )
 
@@ -439,7 +444,7 @@ def citation_sections(citation: Citation) -> list[Component | None]:
         ),
         _text("LaTeX", citation.latex, "Needs the package booktabs."),
         _text("Markdown", citation.markdown),
-        _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
+        _text("BibTeX", citation.bibtex, "The papers that the metrics come from, and Clueline."),
         _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
     ]
 

@@ -94,11 +94,12 @@ MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
 
 TERMS = (
     "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
-    "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
+    "Precision: share of buzzes that were right. "
     "Correct at: mean share of the question that had been read. "
     "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
     "in any room."
 )
+POWERS = " Powers: correct buzzes before the power mark of the question."
 
 
 SHARES = {"correct_share": "Correct share", "precision": "Precision", "conversion": "Conversion", "correct_at": "Correct at",
@@ -131,7 +132,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
         "Teams",
         figure("teams", teams_figure(right), title) if right else None,
         html_table(columns, teams, "Teams", declared=TABLES["teams"]),
-        TERMS,
+        TERMS + (POWERS if any(team.powers is not None for team in teams) else ""),
     )
 
 

@@ -12,6 +12,13 @@ from tests.helpers.serving import start_server
 HIDDEN = """() => [...document.querySelectorAll(".js-plotly-plot .xtick text, .js-plotly-plot .ytick text")]
     .filter((label) => label.style.display === "none" && label.closest(".js-plotly-plot").offsetParent)
     .map((label) => `${label.closest("[data-figure]").dataset.figure}: ${label.textContent}`)"""
+# Rows of panels that end left of the right edge of their figure.
+SHORT = """() => [...document.querySelectorAll(".js-plotly-plot")].filter((plot) => {
+    const keys = (letter) => Object.keys(plot.layout).filter((key) => key.startsWith(letter + "axis"));
+    const axes = (letter) => keys(letter).map((key) => plot.layout[key].domain);
+    const rows = new Set(axes("y").map((domain) => String(domain)));
+    return (plot.layout.meta || {}).panels && rows.size > 1 && Math.max(...axes("x").map((domain) => domain[1])) < 0.98;
+}).map((plot) => plot.closest("[data-figure]").dataset.figure)"""
 RUNS, QUESTIONS, CATEGORIES = 20, 200, "ABCDEFGH"
 HIGHEST = {
     "/": 1800, "/reliability": 1500, "/reliability?tab=decomposition": 1500, "/reliability?tab=tests": 1500, "/slices": 2500,
@@ -37,7 +44,7 @@ def test_pages_are_not_too_high_and_lose_no_label(browser, tmp_path):
             for address, highest in HIGHEST.items():
                 follow(visit.page, address)
                 shown(visit.page)
-                assert visit.page.evaluate(HIDDEN) == [], address
+                assert visit.page.evaluate(HIDDEN) == [] == visit.page.evaluate(SHORT), address
                 if width == 1440 and highest:
                     height, beyond = visit.page.evaluate(
                         "[document.documentElement.scrollHeight, document.documentElement.scrollWidth - innerWidth]"

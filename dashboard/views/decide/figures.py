@@ -184,7 +184,9 @@ def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> ht
     ]
     if part == "net_score" and decisions.people:
         rows.append(("People", decisions.people.net_score.values))
-    return _curves(rows, {f"t = {mark:g}": nearest(mark) for mark in MARKS}, "By t")
+    return _curves(
+        rows, {f"t = {mark:g}": nearest(mark) for mark in MARKS}, "Murphy curves" if part == "murphy" else "Net score by t"
+    )
 
 
 def _curves(rows: Sequence[tuple[str, Sequence[float | None]]], places: Mapping[str, int], label: str) -> html.Div:
@@ -199,7 +201,7 @@ def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: 
         (names[run.run], [1 - risk if accuracy and risk is not None else risk for risk in run.risks]) for run in decisions.runs
     ]
     places = {f"{mark:.0%}": round(mark * len(decisions.coverages)) - 1 for mark in (*MARKS, 1.0)}
-    return _curves(rows, places, "By share answered")
+    return _curves(rows, places, f"{'Accuracy' if accuracy else 'Errors'} by share answered")
 
 
 def difference_table(difference: CurveDifference) -> html.Div:

@@ -137,7 +137,8 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
             [
                 f"After clue {mistake.clue + 1} of {mistake.clues}, {names[mistake.run]} answers ",
                 html.Q(mistake.guess),
-                f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, {known} are.",
+                f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, "
+                f"{known} of the teams answered it; the steps allow for those whom another team forestalled.",
             ]
         ),
         html.P([page_link("Walk through this question", href=path, class_name="quiet"), " or ", upload, "."], className="next"),

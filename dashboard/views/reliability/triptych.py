@@ -65,7 +65,7 @@ def triptych_section(
                 roc_figure(runs, names, colours),
                 "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
                 "reach, with hindsight",
-                table(NUMBERS, "Parts of the score"),
+                table(NUMBERS, "ROC curves"),
             ),
             fig.figure(
                 "plane",

@@ -182,6 +182,12 @@ def test_long_titles_are_shortened_and_stay_different():
     for longest in (18, 24, 40):
         labels = distinct_short_names(names, longest)
         assert len(set(labels)) == 50 and max(map(len, labels)) <= longest
+    names = [f"{lab}/{lab}-{size}-{version}-20250901 · 2025-{month}" for lab in ("openai", "meta", "mistral")
+             for size in ("mini", "pro") for version in (3, 4) for month in (10, 11)]  # fmt: skip
+    labels = distinct_short_names(names, 22)
+    assert len(set(labels)) == len(names) and max(map(len, labels)) <= 24
+    for name, label in zip(names, labels, strict=True):
+        assert label.startswith(name[:3]) and label.endswith(name[-2:])
 
 
 def test_a_legend_names_runs_in_grey_too():

@@ -20,6 +20,7 @@ def test_the_page_lists_teams_and_shows_one(app, client):
     team = get(client, "/api/v1/teams?dataset=pyramid")["teams"][0]
     text = words(drawn(app, "teams", "dataset=pyramid"))
     assert team["team"] in text and "Questions, hardest first" in text and "Buzzes of" not in text
+    assert "Precision: " in text and "Powers" not in text  # no question has a power mark
     assert f"Buzzes of {team['team']}" in words(drawn(app, "teams", f"dataset=pyramid&team={team['team']}"))
 
 

@@ -128,6 +128,6 @@ def _page(target: str, message: str = "", status: int = 200) -> Response:
     return plain_page(PAGE, "Log in", "page-login", status, reader=reader, target=target, message=message)
 
 
-document("GET /login", show_login, LoginParameters)
-document("POST /login", log_in, NoParameters)
-document("POST /logout", log_out, NoParameters)
+document("GET /login", show_login, LoginParameters, page=True)
+document("POST /login", log_in, NoParameters, page=True)
+document("POST /logout", log_out, NoParameters, page=True)

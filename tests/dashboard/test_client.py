@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sys
 import urllib.request
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -52,6 +54,24 @@ def test_a_frame_has_the_digits_of_the_server(open_server, client):
             name: cell[name] for name in ("value", "low", "high", "rank", "missing")
         }
     assert frame.filter(pl.col("metric") == "calscore")["missing"].null_count() == 0  # nobody played tone
+
+
+def test_a_notebook_shows_a_view_in_a_frame(client, open_server):
+    view = client.show('/reliability?dataset=pyramid&q=a"b', height=400)
+    html = view._repr_html_()
+    assert view.address.startswith(f"{open_server.address}/reliability?dataset=pyramid")
+    assert 'height="400"' in html and "&amp;embed=1" in html and 'a"b' not in html
+    assert "?embed=1" in client.show("/people")._repr_html_()
+
+
+def test_a_frame_can_be_one_of_pandas(client, monkeypatch):
+    class PandasFrame(dict):
+        pass
+
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=PandasFrame))
+    frame = client.frame("/leaderboard.csv?dataset=tone&metrics=ece", kind="pandas", category=["Travel", "Work"])
+    polars = client.table("/api/v1/leaderboard", dataset="tone", metrics="ece", category=["Travel", "Work"])
+    assert type(frame) is PandasFrame and frame == polars.to_dict(as_series=False)
 
 
 def test_questions_come_page_by_page(client):

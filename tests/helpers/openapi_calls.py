@@ -33,8 +33,8 @@ def call_every_address(app, settings):
     statuses, faults = Counter(), {}
     known = values_of(app.test_client())
     warnings.simplefilter("ignore")
-    for found in schemathesis.openapi.from_wsgi(DOCUMENT, app).get_all_operations():
-        operation = found.ok()
+    for listed in schemathesis.openapi.from_wsgi(DOCUMENT, app).get_all_operations():
+        operation = listed.ok()
         if operation.method.upper() != "GET":
             continue
 

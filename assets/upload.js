@@ -288,7 +288,7 @@
                 !runs.length ? null : table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
                     run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
-                    run.stored ? `already stored${run.gradings.length ? `, gets the grading ${run.gradings.join(", ")}` : ""}` : "new"]), [2, 3, 4, 5]),
+                    run.already_stored ? `already stored${run.gradings.length ? `, gets the grading ${run.gradings.join(", ")}` : ""}` : "new"]), [2, 3, 4, 5]),
                 notes(answer),
                 ...answer.missing.filter((gap) => gap.total).map((gap) => make("details", {},
                     make("summary", {}, `${count(gap.total, "question")} not answered by ${name(gap.run)}`),
@@ -406,7 +406,7 @@
         function published(answer) {
             const selected = state.trial ? state.trial.leaderboard.selection.dataset : null;
             const name = encodeURIComponent(Array.isArray(selected) ? selected[0] : selected || dataset.value);
-            const fresh = answer.datasets.length || answer.runs.some((run) => !run.stored || run.gradings.length);
+            const fresh = answer.datasets.length || answer.runs.some((run) => !run.already_stored || run.gradings.length);
             say(fresh ? "Published." : "Everything was already there; nothing changed.", false);
             state.trial = null;
             result.replaceChildren(make("section", { class: "section" },

@@ -6,16 +6,19 @@ import io
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx
 import polars as pl
 
 Value = str | float | bool | Iterable[str | float]  # value of a key of an address; several values repeat the key
 Form = Literal["csv", "jsonl", "parquet"]
+API = "/api/v1/"
 TIMEOUT = 120.0  # seconds; a server can take 60 to compute intervals
 
 RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
@@ -105,6 +108,20 @@ class Upload:
     warnings: list[str]
 
 
+@dataclass(frozen=True)
+class View:
+    """A view in a notebook. ``address`` opens it in a browser, and ``height`` is that of its frame in pixels."""
+
+    address: str
+    height: int = 600
+
+    def _repr_html_(self) -> str:
+        """Return the frame as HTML, as notebooks ask for."""
+        style = "width:100%;border:1px solid #ccc;border-radius:6px"
+        source = f"{self.address}{'&' if '?' in self.address else '?'}embed=1"
+        return f'<iframe src="{escape(source)}" height="{self.height}" style="{style}" loading="lazy"></iframe>'
+
+
 class Client:
     """A connection to a server, given by its address, such as ``http://127.0.0.1:8050``.
 
@@ -181,6 +198,35 @@ class Client:
         header = content.split(b"\n", 1)[0].decode().split(",")
         texts = {name: pl.String for name in header if name in TEXTS}
         return pl.read_csv(io.BytesIO(content), schema_overrides=texts, infer_schema_length=None)
+
+    def frame(self, address: str, kind: Literal["polars", "pandas"] = "polars", **keys: Value) -> Any:
+        """Return a table as in ``table``, as a frame of polars or of pandas, which must be installed then.
+
+        ``address`` can also have a query string, and be that of a page: ``/reliability?dataset=pyramid``.
+        """
+        parts = urlsplit(address)
+        path = parts.path.removesuffix(".csv")
+        path = path if path.startswith(API) else API + (path.strip("/") or "leaderboard")
+        given: dict[str, Any] = {}
+        for key, text in parse_qsl(parts.query, keep_blank_values=True):
+            given.setdefault(key, []).append(text)
+        table = self.table(path, **{**given, **keys})
+        if kind == "polars":
+            return table
+        return import_module("pandas").DataFrame(table.to_dict(as_series=False))
+
+    def show(self, view: str, height: int = 600) -> View:
+        """Return a view, such as ``/reliability?dataset=pyramid``, which a notebook shows in a frame.
+
+        The server must allow it (``CLUELINE_EMBED``). The frame sends no token: where reading needs one, sign the address.
+        """
+        return View(f"{str(self._http.base_url).rstrip('/')}/{view.lstrip('/')}", height)
+
+    def report(self, views: str | Sequence[str], path: str | Path) -> Path:
+        """Save views, such as ``/reliability?dataset=pyramid``, as one HTML file that needs no server, and return its path."""
+        target = Path(path)
+        target.write_bytes(self._get(f"{API}report.html", {"view": [views] if isinstance(views, str) else views}).content)
+        return target
 
     def reliability(self, **selection: Value) -> pl.DataFrame:
         """Return the bins of the reliability diagrams: a row per run and bin, with the 95 % interval of the accuracy."""

@@ -137,7 +137,7 @@ def score_lines(score: Score) -> Iterator[str]:
         if score.leaderboard.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else f", its own: {row.unranked}"
-        yield line + (f"; in the store as run {run.run}" if run.stored else "")
+        yield line + (f"; in the store as run {run.run}" if run.already_stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():
             if cell.value is None:

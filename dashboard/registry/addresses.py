@@ -38,6 +38,7 @@ class Route:
 
     ``address`` is method and path. ``gives`` is the docstring of its function, and ``takes`` its own keys. ``view`` is its
     function, if ``get`` or ``get_selected`` declared it. ``answer`` is the struct that it returns as JSON, if it is a view.
+    ``page`` says whether it answers with pages, also to errors.
     """
 
     address: str
@@ -46,14 +47,15 @@ class Route:
     selection: bool = False
     view: Callable[..., Response] | None = None
     answer: type | None = None
+    page: bool = False
 
 
 ROUTES: list[Route] = []
 
 
-def document(address: str, view: Callable[..., object], takes: type[Parameters]) -> None:
+def document(address: str, view: Callable[..., object], takes: type[Parameters], *, page: bool = False) -> None:
     """Add an address to the documentation."""
-    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes))
+    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes, page=page))
 
 
 Function = TypeVar("Function", bound=Callable[..., Response])

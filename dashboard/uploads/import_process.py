@@ -216,7 +216,7 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
             hidden=job.hidden,
         )  # fmt: skip
         result = _import_report(store.snapshot(), report)
-        new = bool(result.datasets) or any(not row.stored or row.gradings for row in result.runs)
+        new = bool(result.datasets) or any(not row.already_stored or row.gradings for row in result.runs)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
     except Refused as refused:
         kinds = [BadRows(kind.count, [_bad_row(problem) for problem in kind.examples]) for kind in refused.kinds]

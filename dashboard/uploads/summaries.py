@@ -19,8 +19,8 @@ class IncomingRun(msgspec.Struct):
     ``missing_questions`` counts the questions of the dataset that the run does not answer, and ``items`` its answers with a
     confidence. ``scored`` answers have a number instead that is no probability. Answers that are ``unparsed`` could not be read.
     The model declined the ``abstained`` ones. ``failed`` counts calls without an answer, and ``skipped`` rows without an answer
-    with a confidence, by reason. ``stored`` says whether the store already had exactly this run. ``gradings`` names further
-    gradings that the file adds to such a run.
+    with a confidence, by reason. ``already_stored`` says whether the store had exactly this run before; ``stored`` is its earlier
+    name, which will go. ``gradings`` names further gradings that the file adds to such a run.
     """
 
     run: str
@@ -36,6 +36,7 @@ class IncomingRun(msgspec.Struct):
     abstained: int
     failed: int
     skipped: dict[str, int]
+    already_stored: bool
     stored: bool
     gradings: list[str]
 
@@ -48,13 +49,18 @@ def incoming_runs(
     ``snapshot`` contains the runs, after an import or in a dry run. ``names`` are their ids, and ``stored`` the ids that the
     store already had. ``gradings`` are pairs of the id of a stored run and the name of a grading that it gets.
     """
-    shared = [field for field in IncomingRun.__struct_fields__ if field not in ("stored", "gradings")]
+    shared = [field for field in IncomingRun.__struct_fields__ if field not in ("already_stored", "stored", "gradings")]
     added = defaultdict(list)
     for name, grading in gradings:
         added[name].append(grading)
     facts = [run(snapshot, name) for name in names]
     return [
-        IncomingRun(**{field: getattr(row, field) for field in shared}, stored=row.run in stored, gradings=added[row.run])
+        IncomingRun(
+            **{field: getattr(row, field) for field in shared},
+            already_stored=row.run in stored,
+            stored=row.run in stored,
+            gradings=added[row.run],
+        )
         for row in facts
     ]
 

@@ -272,7 +272,7 @@ def _not_ready(path: Path) -> WatchedFile | None:
 def _reported(report: ImportReport) -> str:
     parts = [f"dataset {dataset.dataset}" for dataset in report.datasets]
     for run in report.runs:
-        known = ", already there" if run.stored else ""
+        known = ", already there" if run.already_stored else ""
         parts.append(f"run {run.run} ({run.model}, {run.elicitation}), {counted(run.items, 'item')}{known}")
     return "; ".join([*parts, *(f"warning: {warning}" for warning in report.warnings)])
 

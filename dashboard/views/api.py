@@ -161,7 +161,8 @@ def _operation(route: Route, shapes: Mapping[type, Schema]) -> Schema:
             {"name": name, "in": "query", "schema": {"type": "string"}, "description": about} for name, about in more.items()
         ]
     text = " ".join(route.gives.split())
-    media = next((kind for form, kind in FORMS.items() if path.endswith(f".{form}")), "application/json")
+    media = next((kind for form, kind in FORMS.items() if route.page or path.endswith(f".{form}")), "application/json")
+    refusal: Schema = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content: Schema = {media: {"schema": shapes[route.answer] if route.answer else {}} if media == "application/json" else {}}
     return {
         "summary": text.partition(". ")[0].removesuffix("."),
@@ -172,7 +173,7 @@ def _operation(route: Route, shapes: Mapping[type, Schema]) -> Schema:
             "200": {"description": "the answer", "content": content},
             "default": {
                 "description": "refused",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+                "content": content if route.page else refusal,
             },
         },
     }

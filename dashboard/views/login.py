@@ -199,8 +199,8 @@ def _page(target: str, message: str = "", status: int = 200) -> Response:
     )
 
 
-document("GET /login", show_login, LoginParameters)
-document("POST /login", log_in, NoParameters)
-document("POST /login/oidc", begin_oidc, NoParameters)
-document(f"GET {oidc.CALLBACK}", finish_oidc, OidcParameters)
-document("POST /logout", log_out, NoParameters)
+document("GET /login", show_login, LoginParameters, page=True)
+document("POST /login", log_in, NoParameters, page=True)
+document("POST /login/oidc", begin_oidc, NoParameters, page=True)
+document(f"GET {oidc.CALLBACK}", finish_oidc, OidcParameters, page=True)
+document("POST /logout", log_out, NoParameters, page=True)

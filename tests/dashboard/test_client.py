@@ -2,7 +2,10 @@
 
 import json
 import shutil
+import sys
 import urllib.request
+from operator import methodcaller
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -12,6 +15,8 @@ from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, start_server
 from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
+
+NOTEBOOK = methodcaller("_repr_html_")  # what notebooks ask an object for
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,24 @@ def test_a_frame_has_the_digits_of_the_server(open_server, client):
             name: cell[name] for name in ("value", "low", "high", "rank", "missing")
         }
     assert frame.filter(pl.col("metric") == "calscore")["missing"].null_count() == 0  # nobody played tone
+
+
+def test_a_notebook_shows_a_view_in_a_frame(client, open_server):
+    view = client.show('/reliability?dataset=pyramid&q=a"b', height=400)
+    html = NOTEBOOK(view)
+    assert view.address.startswith(f"{open_server.address}/reliability?dataset=pyramid")
+    assert 'height="400"' in html and "&amp;embed=1" in html and 'a"b' not in html
+    assert "?embed=1" in NOTEBOOK(client.show("/people"))
+
+
+def test_a_frame_can_be_one_of_pandas(client, monkeypatch):
+    class PandasFrame(dict):
+        pass
+
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=PandasFrame))
+    frame = client.frame("/leaderboard.csv?dataset=tone&metrics=ece", kind="pandas", category=["Travel", "Work"])
+    polars = client.table("/api/v1/leaderboard", dataset="tone", metrics="ece", category=["Travel", "Work"])
+    assert type(frame) is PandasFrame and frame == polars.to_dict(as_series=False)
 
 
 def test_questions_come_page_by_page(client):

@@ -46,9 +46,9 @@ def test_scores_equal_those_of_the_later_leaderboard(cli, copied, answers):
     assert result["data_version"] != board["data_version"]
     facts = client.get(f"/api/v1/runs/{run['run']}").json
     assert {key: run[key] for key in run if key in facts} == {key: facts[key] for key in run if key in facts}
-    assert (run["items"], run["questions"], run["missing_questions"], run["stored"]) == (4, 2, 58, False)
+    assert (run["items"], run["questions"], run["missing_questions"], run["already_stored"]) == (4, 2, 58, False)
     again = scored(cli, copied, path, *WHERE)
-    assert again["runs"] == [run | {"stored": True}]
+    assert again["runs"] == [run | {"already_stored": True, "stored": True}]
     assert again["rows"] == client.get(f"/api/v1/leaderboard?dataset=pyramid&run={run['run']}").json["rows"]
 
 

@@ -97,7 +97,9 @@ def test_the_same_file_again_gives_the_existing_run(upload, prompts):
     version = upload.service.store.version()
     again = post(upload, filled(prompts), 200)
     assert [run["run"] for run in again["runs"]] == [run["run"] for run in first["runs"]]
-    assert [run["stored"] for run in again["runs"]] == [True] and upload.service.store.version() == version
+    assert [(run["already_stored"], run["stored"]) for run in again["runs"]] == [
+        (True, True)
+    ] and upload.service.store.version() == version
     # The command line gives the same run, too.
     path = upload.store.parent / "again.csv"
     path.write_bytes(filled(prompts))
@@ -222,7 +224,8 @@ def test_a_dry_run_shows_the_result_and_stores_nothing(upload, prompts):
     answer = post(upload, filled(some, confidence=0.9), 200, "dataset=pyramid&model=m&dry_run=1")
     assert upload.service.store.version() == version
     (uploaded,) = answer["runs"]
-    assert answer["dry_run"] and (uploaded["stored"], uploaded["questions"], uploaded["missing_questions"]) == (False, 58, 2)
+    assert answer["dry_run"] and not uploaded["already_stored"]
+    assert (uploaded["questions"], uploaded["missing_questions"]) == (58, 2)
     assert answer["missing"] == [{"run": uploaded["run"], "total": 2, "questions": ["lit-01", "lit-02"]}]
     assert answer["format"] == "responses" and answer["columns"] == ["question_id", "clue", "guess", "confidence"]
     assert [row["clue"] for row in answer["first"]][:3] == [0, 1, 2] and len(answer["first"]) == 10

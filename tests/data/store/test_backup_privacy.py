@@ -146,3 +146,21 @@ class TestBundles:
     def test_it_must_say_so_with_true_or_false(self, tmp_path):
         with pytest.raises(Refused, match="must be true or false"):
             put(new_store(tmp_path), write(tmp_path / "bundle", FACTS | {"private": "yes"}))
+
+
+def test_a_backup_with_a_link_in_it_is_not_restored(copied, tmp_path):
+    Tokens(open_store(copied).register).create("ann")
+    back_up(open_store(copied), tmp_path / "backup")
+    (tmp_path / "backup" / "tokens.json").rename(tmp_path / "elsewhere.json")
+    (tmp_path / "backup" / "tokens.json").symlink_to(tmp_path / "elsewhere.json")
+    target = open_store(tmp_path / "restored")
+    with pytest.raises(StoreError, match=r"tokens\.json is a link"):
+        restore_backup(target, tmp_path / "backup")
+    assert target.catalogue() is None and Tokens(target.register).all() == []
+
+
+@pytest.mark.parametrize("inside", ["x", "objects/x"])
+def test_a_backup_is_not_written_into_its_store(copied, inside):
+    with pytest.raises(StoreError, match="where only the store itself writes"):
+        back_up(open_store(copied), copied / inside)
+    assert not (copied / inside).exists()

@@ -51,7 +51,7 @@ def test_a_figure_is_saved_as_svg_png_and_pdf(visit, browser, theme, width, font
     is_of_a_paper(" ".join("".join(text.itertext()) for text in texts), "Logistic regression", "confidence", "share right")
     assert root.get("width") == f"{width}mm"
     across, down = map(float, root.get("viewBox").split()[2:])
-    sizes = [float(found) for text in texts for found in re.findall(r"font-size: ([\d.]+)px", text.get("style", ""))]
+    sizes = [float(pixels) for text in texts for pixels in re.findall(r"font-size: ([\d.]+)px", text.get("style", ""))]
     assert abs(min(sizes) * (float(width) / 25.4 * 72 / across) - size) < 0.05  # in points
     assert {"Times" in text.get("style", "") for text in texts} == {font == "Serif"}
     height = float(root.get("height").removesuffix("mm"))

@@ -253,7 +253,8 @@ def show_addresses() -> ResponseReturnValue:
 
 def _words(text: str) -> Markup:
     """Return text with the code between its backticks marked up."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))  # safe, because the text is escaped first
+    escaped = str(escape(text))  # a plain text: Markup would escape what is put into it
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
 
 
 ROUTES = {"/api": show_addresses}

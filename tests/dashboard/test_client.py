@@ -38,10 +38,11 @@ def client(open_server):
 def test_examples_of_the_document_print_what_it_states(open_server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
-    pairs = run_notebook(text, "client.md", {"http://127.0.0.1:8050": open_server.address})
+    stated = "http://127.0.0.1:8050"
+    pairs = run_notebook(text, "client.md", {stated: open_server.address})
     assert len(pairs) > 8
     for printed, expected in pairs:
-        assert printed == expected
+        assert printed == expected.replace(stated, open_server.address)
     assert (tmp_path / "my-model.csv").read_text(encoding="utf-8").count("Frankenstein") == 339
 
 
@@ -150,3 +151,31 @@ def test_no_answer_or_another_server_is_an_error(open_server):
     with Client(f"{open_server.address}/assets") as client, pytest.raises(ClientError, match="404") as foreign:
         client.datasets()
     assert foreign.value.code == "not_clueline"
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "elicitation", "confidences"),
+    [
+        ({"entropy": [0.1, 0.2, 0.9, 1.5]}, {}, "entropy", [None] * 4),
+        ({"entropy": [0.1, 0.2, 0.9, 1.5]}, {"map": "isotonic"}, "entropy, isotonic map", [1.0, 2 / 3, 2 / 3, 2 / 3]),
+        ({"output": [f"x. Confidence: {n}5%" for n in range(4)]}, {"confidence_pattern": "Confidence: {percent}"}, "verbalized",
+         [0.05, 0.15, 0.25, 0.35]),
+    ],
+)  # fmt: skip
+def test_answers_without_a_probability(client, columns, keys, elicitation, confidences):
+    dataset = "-".join(["unsure", *keys]).replace("_", "-")
+    frame = pl.DataFrame({"id": [f"q{n}" for n in range(4)], "correct": [0, 1, 1, 1], **columns})
+    upload = client.upload(frame, dataset, "m", **keys)
+    assert upload.runs["elicitation"].to_list() == [elicitation]
+    stored = client.responses(upload.runs.item(0, "run"))["confidence"].to_list()
+    assert stored == pytest.approx(confidences)
+
+
+def test_samples_agree_over_http(client):
+    samples = pl.DataFrame({
+        "id": ["q1"] * 3 + ["q2"] * 3, "trial": [1, 2, 3] * 2, "answer": ["Nile"] * 6,
+        "prediction": ["Nile", "nile", "Po", "Po", "Nile", "Po"],
+    })  # fmt: skip
+    assert any("how many agree can be one" in warning for warning in client.upload(samples, "rivers", "m", dry_run=True).warnings)
+    upload = client.upload(samples, "rivers", "m", agreement=True)
+    assert client.responses(upload.runs.item(0, "run")).select("guess", "confidence").rows() == [("Nile", 2 / 3), ("Po", 2 / 3)]

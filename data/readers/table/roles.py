@@ -368,6 +368,9 @@ def _correctness(state: _Guessing) -> None:
     if not candidates and _never_agree(state):
         two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
         pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
+        if not two_valued and (offered := _offered(state)):
+            state.result.unclear.append(Unclear(f"{pair} agree in no row; {offered}", pattern=True))
+            return
         state.ask(f"{pair} agree in no row: which column says whether answers are right?", "correct", two_valued)
         return
     if len(candidates) == 1:

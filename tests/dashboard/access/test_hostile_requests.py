@@ -54,6 +54,7 @@ BODIES = {
     "POST /api/v1/runs/<run_id>/delete": {"name": "BM25"},
     "POST /api/v1/runs/<run_id>/tags": {"label": "x"},
     "POST /api/v1/models/merge": {"models": ["BM25"], "into": "BM25"},
+    "POST /api/v1/models/dismiss": {"models": ["BM25", "TF-IDF words"]},
     "POST /api/v1/models/split": {"name": "BM25"},
     "POST /api/v1/models/rename": {"model": "BM25", "name": "BM25"},
     "POST /api/v1/models/describe": {"model": "BM25", "organisation": "lab", "released": "2024-05", "sizes": "7B", "notes": "no"},
@@ -69,7 +70,7 @@ WITHOUT_BODY = {
     "DELETE /api/v1/datasets/<dataset>/readers",
 }  # fmt: skip
 # These take a form, a query string, or a file, which a process of its own reads (tests/data/importing).
-OTHER_BODIES = {"POST /login", "POST /api/v1/runs", "POST /api/v1/datasets", "POST /api/v1/selections"}
+OTHER_BODIES = {"POST /login", "POST /login/oidc", "POST /api/v1/runs", "POST /api/v1/datasets", "POST /api/v1/selections"}
 
 # Text of JSON that Python cannot write. Each stands for itself in ``written``.
 RAW = {

@@ -107,9 +107,8 @@ def test_without_a_token_no_address_gives_anything(lab):
             continue
         answer = lab.client.open(path, method=method)
         if answer.status_code == 303:
-            assert rule in ("/", "/<path:path>", "/docs", "/docs/<path:name>") and answer.headers["Location"].startswith(
-                "/login?next=%2F"
-            ), path
+            pages = ("/", "/<path:path>", "/api", "/docs", "/docs/<path:name>")
+            assert rule in pages and answer.headers["Location"].startswith("/login?next=%2F"), path
         elif rule in OF_SESSIONS and method == "POST":
             assert answer.status_code == 400 and not seen(answer.text), path
         else:

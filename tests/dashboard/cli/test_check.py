@@ -154,7 +154,7 @@ def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
         (("--not-worse", "overconfidence", "--baseline", BASELINE), "limit it with --max and --min"),
         (("--not-worse", "brier", "--baseline", "absent"), f"There are: {BASELINE}"),
         (("--max", "ece=1", "--query", "binning=none"), "There are: width10"),
-        (("--max", "ece=1", "--dataset", "absent"), "the store has: lifeeval"),
+        (("--max", "ece=1", "--dataset", "absent"), "those of dataset 'pyramid'; add --dataset"),
         (("--max", "ece=1", "--junit", "/absent/file.xml"), "choose another file"),
     ],
 )

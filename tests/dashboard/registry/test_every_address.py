@@ -291,9 +291,7 @@ def test_what_is_not_there_is_not_found(client, address, code, field):
     assert (problem["code"], problem["field"]) == (code, field)
 
 
-@pytest.mark.parametrize(
-    "address", ["", "/", "/v1", "/v1/", "/v2/datasets", "/v1/nothing", "/v1/datasets/", "/v1/runs/0/responses.xml"]
-)
+@pytest.mark.parametrize("address", ["/v1", "/v1/", "/v2/datasets", "/v1/nothing", "/v1/datasets/", "/v1/runs/0/responses.xml"])
 def test_unknown_addresses_name_those_that_there_are(client, address):
     assert "/api/v1/leaderboard" in error(client, f"/api{address}", 404)["allowed"]
 

@@ -88,7 +88,7 @@ def test_intervals_of_the_leaderboard(client):
             assert row["metrics"][key]["low"] < row["metrics"][key]["value"] < row["metrics"][key]["high"]
     rows = table(client, f"{API}leaderboard.csv?{SOME}&intervals=1")
     parts = ("low", "high", "rank", "rank_low", "rank_high", "may_be_best")
-    assert [*rows[0]][13:] == [
+    assert [*rows[0]][14:] == [
         f"{key}{part}" for key in ("brier", "calscore", "auroc") for part in ("", *(f"_{part}" for part in parts))
     ]
     for line, row in zip(rows, board["rows"], strict=True):

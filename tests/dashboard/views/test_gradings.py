@@ -90,7 +90,7 @@ def test_rankings_and_lists_say_who_leads_under_each_grading(app, store):
 
 def test_disputed_answers_are_marked_and_can_be_left_out(app, store):
     ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
-    assert "gradings differ" in words(drawn(app, "reliability", f"focus={run}"))
+    assert "disputed" in markup(app, "/reliability", f"items=focus%3D{run}")
     shown, hidden = (markup(app, "/questions/toy/q1", f"clue=0&{keys}") for keys in ("", "undisputed=1"))
     assert "gradings differ" in shown and "disputed, so not listed" not in shown
     assert "disputed, so not listed" in hidden and "List disputed answers again" in hidden

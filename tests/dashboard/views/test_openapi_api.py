@@ -80,6 +80,7 @@ def test_people_see_every_address_and_try_it(client, document):
         for method, operation in methods.items():
             assert f"<code>{method.upper()} {path}</code>" in page.text and f'id="{operation["operationId"]}"' in page.text
     keys = {"metrics": "ece", "intervals": "", "more": "dataset=tone&binning=mass15"}
+    assert "<code>pool=</code>" in page.text and "&lt;code&gt;" not in page.text
     tried = client.get("/api", query_string={"address": "/api/v1/leaderboard", **keys}, follow_redirects=True)
     assert tried.json == client.get("/api/v1/leaderboard?dataset=tone&binning=mass15&metrics=ece").json
     part = client.get("/api", query_string={"address": "/api/v1/runs/{run_id}", "run_id": "a/../b"})

@@ -507,14 +507,14 @@ def test_a_pattern_finds_the_confidence_in_an_output(store, tmp_path):
 
 def test_a_pattern_is_offered_where_guesses_hold_the_confidence(store, tmp_path):
     """Read as they are, these outputs are never the reference answer."""
-    rivers = ("Po", "Elbe", "Nile", "Loire")
-    rows = [{"question": f"River {n}?", "gold": name, "output": f"{name}. Confidence: {n}5%"} for n, name in enumerate(rivers)]
+    rivers = ("Po", "Elbe", "Nile", "Loire") * 5
+    rows = [{"question": f"River {n}?", "gold": name, "output": f"{name}. Confidence: {n + 10}%"} for n, name in enumerate(rivers)]
     path = write(tmp_path / "outputs.csv", with_ids(*rows))
     with pytest.raises(Refused, match=r"agree in no row; .* as in 'Confidence: \{percent\}'") as refused:
         put(store, path)
     assert refused.value.problems[0].hint == "pattern"
     report = put(store, path, confidence_pattern="Confidence: {percent}")
-    assert [row[2:4] for row in answers(store, report)] == [(0.05, 1), (0.15, 1), (0.25, 1), (0.35, 1)]
+    assert sorted(row[2:4] for row in answers(store, report)) == [((n + 10) / 100, 1) for n in range(20)]
 
 
 @pytest.mark.parametrize(

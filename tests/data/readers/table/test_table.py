@@ -508,7 +508,7 @@ def test_a_pattern_finds_the_confidence_in_an_output(store, tmp_path):
 def test_a_pattern_is_offered_where_guesses_hold_the_confidence(store, tmp_path):
     """Read as they are, these outputs are never the reference answer."""
     rivers = ("Po", "Elbe", "Nile", "Loire") * 5
-    rows = [{"question": f"River {n}?", "gold": name, "output": f"{name}. Confidence: {n + 10}%"} for n, name in enumerate(rivers)]
+    rows = [{"question": f"No. {n}?", "gold": name, "output": f"{name}. Confidence: {n + 10}%"} for n, name in enumerate(rivers)]
     path = write(tmp_path / "outputs.csv", with_ids(*rows))
     with pytest.raises(Refused, match=r"agree in no row; .* as in 'Confidence: \{percent\}'") as refused:
         put(store, path)

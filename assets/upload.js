@@ -82,8 +82,11 @@
         pattern.placeholder = "Confidence: {percent}";
         const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
             ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
+        const mapping = box("upload-mapping"), kept = box("upload-save-mapping");
+        mapping.placeholder = "found by the columns";
+        kept.placeholder = "a short name";
         const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents,
-            repeats: repeats, align: align, refuse_same_answers: copies, classes: classes, format: format, map: map,
+            repeats: repeats, align: align, refuse_same_answers: copies, classes: classes, format: format, map: map, mapping: mapping, save_mapping: kept,
             confidence_pattern: pattern, tags: tags, id: id, title: title };
         // Returns the keys of the address for the values in the fields.
         function keys() {
@@ -109,7 +112,8 @@
         const more = make("details", { id: "upload-more" }, make("summary", {}, "What the file does not say"),
             make("div", { class: "fields" }, labelled("Column sample holds", respondents), labelled("Rows of one question", repeats), labelled("Align ids", align), labelled("Confidence in the output", pattern),
                 labelled("Scores", map), labelled("Answers of another model are", copies), labelled("Classes", classes),
-                labelled("Format", format), labelled("Tags", tags)));
+                labelled("Format", format), labelled("Tags", tags), labelled("Columns as in the mapping", mapping),
+                labelled("Keep the columns as a mapping", kept)));
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
                 labelled("Elicitation", elicitation), labelled("Confidence runs from", scale)),

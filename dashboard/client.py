@@ -100,12 +100,14 @@ class Question:
 class Upload:
     """The result of an upload, with a row per run of the file.
 
-    ``new`` says whether anything was stored: not in a dry run, nor for runs that the server already has.
+    ``new`` says whether anything was stored: not in a dry run, nor for runs that the server already has. ``mapping`` is the kept
+    mapping by which the columns were read, or under which their roles are kept now.
     """
 
     new: bool
     runs: pl.DataFrame
     warnings: list[str]
+    mapping: str | None = None
 
 
 @dataclass(frozen=True)
@@ -335,7 +337,7 @@ class Client:
         report = answer.json()
         runs = [{key: value for key, value in run.items() if not isinstance(value, dict | list)} for run in report["runs"]]
         new = answer.status_code == httpx.codes.CREATED
-        return Upload(new, pl.DataFrame(runs, infer_schema_length=None), list(report["warnings"]))
+        return Upload(new, pl.DataFrame(runs, infer_schema_length=None), list(report["warnings"]), report["mapping"])
 
     def _json(self, path: str, keys: Mapping[str, Value] | None = None) -> Any:
         return self._get(path, keys).json()

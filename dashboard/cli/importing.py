@@ -16,10 +16,11 @@ from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, 
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
 from data.importing.column_mapping import (
+    MAPPINGS,
     NAME,
     ROLES,
     BadMapping,
-    keep_mapping,
+    keep_read_mapping,
     kept_mappings,
     read_mapping,
     read_pattern,
@@ -209,7 +210,7 @@ def import_options(
 
 def mappings_folder(store: Store) -> Path:
     """Return the folder of this host in which the mappings of a store are kept."""
-    return store.local / "mappings"
+    return store.local / MAPPINGS
 
 
 def _read_pattern(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -313,11 +314,10 @@ def _try(store: Store, paths: Sequence[Path], options: ImportOptions, form: str 
 
 def _save(store: Store, name: str, report: Report) -> None:
     """Keep the mapping of the table that was read. Raises ``CommandRefused`` unless it was one."""
-    if len({mapping.columns for mapping in report.mappings}) != 1:
-        raise CommandRefused(
-            "No mapping was kept: it can be that of one table of another project, or of several with the same columns."
-        )
-    path = keep_mapping(mappings_folder(store), with_changes(report.mappings[0], name=name))
+    try:
+        path = keep_read_mapping(mappings_folder(store), name, report.mappings)
+    except BadMapping as error:
+        raise CommandRefused(f"{error}.") from error
     click.echo(f"mapping {name}: kept in {path}; files with the same columns will be read by it")
 
 

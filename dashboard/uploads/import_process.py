@@ -25,6 +25,7 @@ from dashboard.http.messages import error_message
 from dashboard.settings import read_settings
 from dashboard.uploads.end_with_parent import watch_parent
 from dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
+from data.importing.column_mapping import MAPPINGS, BadMapping, keep_read_mapping
 from data.importing.ingest import Content, DryRun, import_paths, open_dry_run
 from data.importing.report import FirstRows, Hint, Problem, Refused, Report
 from data.importing.staging import ImportOptions
@@ -54,7 +55,8 @@ class ImportJob(msgspec.Struct):
 
     ``name`` is the file's name in reports. A ``form`` of None is detected. ``largest`` is the maximum size of the unpacked file,
     in bytes, and ``rows`` the maximum number of bad rows to report. ``content`` is what the file may contain. The datasets in
-    ``hidden`` do not exist for the uploader.
+    ``hidden`` do not exist for the uploader. The roles of the columns of a published table are kept in the folder ``mappings`` of
+    the store, under the name ``save_mapping``, unless that is blank.
     """
 
     store: str
@@ -70,6 +72,7 @@ class ImportJob(msgspec.Struct):
     request_id: str = ""
     content: Content = "runs"
     hidden: list[str] = []
+    save_mapping: str = ""
 
 
 REMEDIES: dict[Hint, str] = {
@@ -134,13 +137,17 @@ class Remedy(msgspec.Struct):
 
 
 class ImportReport(msgspec.Struct):
-    """What was stored: new datasets, and runs in the order of the file. ``remedies`` apply to some of the warnings."""
+    """What was stored: new datasets, and runs in the order of the file. ``remedies`` apply to some of the warnings.
+
+    ``mapping`` is the name of the mapping by which the columns were read, or under which their roles are now kept.
+    """
 
     datasets: list[Dataset]
     runs: list[IncomingRun]
     warnings: list[str]
     remedies: list[Remedy]
     repaired: dict[str, int]
+    mapping: str | None
     data_version: str
 
 
@@ -149,7 +156,7 @@ class DryRunReport(msgspec.Struct):
 
     Attributes:
         columns: columns of the file that were recognised.
-        warnings, remedies, repaired: as in ``ImportReport``.
+        warnings, remedies, repaired, mapping: as in ``ImportReport``.
         missing: for each run, the questions that it does not answer.
         first: the first answers, as the importer understands them.
         leaderboard: rows of these runs, ranked among all runs of the dataset.
@@ -165,6 +172,7 @@ class DryRunReport(msgspec.Struct):
     warnings: list[str]
     remedies: list[Remedy]
     repaired: dict[str, int]
+    mapping: str | None
     missing: list[UnansweredQuestions]
     first: list[GradedResponse]
     leaderboard: Leaderboard
@@ -216,6 +224,8 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
             hidden=job.hidden,
         )  # fmt: skip
         result = _import_report(store.snapshot(), report)
+        if job.save_mapping:
+            _save_mapping(job.save_mapping, store, report, result)
         new = bool(result.datasets) or any(not row.already_stored or row.gradings for row in result.runs)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
     except Refused as refused:
@@ -224,6 +234,15 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
         return Rejected(rows, refused.total, kinds, refused.advice, refused.tables)
     except (StoreError, BadRequest) as error:
         return Failed(error_message(error))
+
+
+def _save_mapping(name: str, store: Store, report: Report, result: ImportReport) -> None:
+    """Keep the mapping of the table, or say in the result why not. The runs are stored in either case."""
+    try:
+        keep_read_mapping(store.local / MAPPINGS, name, report.mappings, in_place_of_others=False)
+        result.mapping = name
+    except (BadMapping, OSError) as error:
+        result.warnings.append(str(error) if isinstance(error, BadMapping) else "the mapping could not be written")
 
 
 def _bad_row(problem: Problem) -> BadRow:
@@ -253,6 +272,7 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
         warnings=report.warnings,
         remedies=_remedies(report),
         repaired=dict(sorted(report.repaired.items())),
+        mapping=_mapping_of(report),
         missing=[unanswered_questions(snapshot, name) for name in report.runs],
         first=first_responses(snapshot, report.runs),
         leaderboard=board,
@@ -271,7 +291,11 @@ def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     warnings += runs_below_the_line(snapshot, report.runs)
     datasets = [describe_dataset(snapshot, name) for name in report.datasets]
     repaired = dict(sorted(report.repaired.items()))
-    return ImportReport(datasets, runs, warnings, _remedies(report), repaired, snapshot.version)
+    return ImportReport(datasets, runs, warnings, _remedies(report), repaired, _mapping_of(report), snapshot.version)
+
+
+def _mapping_of(report: Report) -> str | None:
+    return next((mapping.name for mapping in report.mappings if mapping.name), None)
 
 
 def _remedies(report: Report) -> list[Remedy]:

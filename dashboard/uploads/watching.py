@@ -41,7 +41,7 @@ from dashboard.uploads.import_process import (
     ImportProcesses,
     ImportReport,
 )
-from data.importing.column_mapping import BadMapping, kept_mappings
+from data.importing.column_mapping import MAPPINGS, BadMapping, kept_mappings
 from data.importing.staging import ImportOptions
 from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.plurals import counted
@@ -203,7 +203,7 @@ class Watch:
 
     def _outcome(self, path: Path, dataset: str | None) -> WatchedFile:
         try:
-            options = ImportOptions(dataset=dataset, mappings=tuple(kept_mappings(self.store.local / "mappings")))
+            options = ImportOptions(dataset=dataset, mappings=tuple(kept_mappings(self.store.local / MAPPINGS)))
         except BadMapping as error:
             raise StoreError(str(error)) from error
         job = ImportJob(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from dash import html
@@ -28,7 +29,7 @@ from dashboard.ui.messages import prompts
 from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
-from data.importing.column_mapping import ROLES, BadMapping, read_pattern, read_words
+from data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
 from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
@@ -43,6 +44,8 @@ from queries.selection import read_parameters
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
 from queries.selection.view_parameters_base import Parameters, collect, split_key
+
+log = logging.getLogger(__name__)
 
 ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed: by default, and at most
 MAX_DECISIONS = 10_000
@@ -141,6 +144,16 @@ class _Pattern(Text):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _MappingName(Text):
+    """The name of a mapping."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if texts[0] and not NAME.fullmatch(texts[0]):
+            raise BadRequest("bad_value", f"{key!r} has at most 40 characters of a-z, 0-9 and -.", key)
+        return texts[0]
+
+
 class _Align(Kind[str]):
     """How ids of questions are aligned with those of the dataset."""
 
@@ -212,6 +225,11 @@ class UploadParameters(Parameters, frozen=True):
     confidence_pattern: Annotated[
         str, _Pattern("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence")
     ] = ""
+    mapping: Annotated[str | None, Text("name of a kept mapping, by which the columns are read")] = None
+    save_mapping: Annotated[
+        str,
+        _MappingName("a name under which the roles of the columns are kept, as by `--save-mapping`, once the runs are published"),
+    ] = ""
     map: Annotated[
         str | None,
         Choice(
@@ -278,6 +296,20 @@ def post_datasets() -> Response:
     return _import_upload(DatasetUploadParameters, "datasets")
 
 
+def _mappings(name: str | None) -> dict[str, Any]:
+    """Return options of an import: the mappings that are kept, and the named one. Raises ``BadRequest`` if there is none."""
+    try:
+        kept = kept_mappings(service().store.local / MAPPINGS)
+    except BadMapping as error:
+        log.warning("%s", error)
+        kept = []
+    named = next((mapping for mapping in kept if mapping.name == name), None)
+    if name is not None and named is None:
+        names = [mapping.name for mapping in kept]
+        raise BadRequest("unknown_value", f"There is no mapping {name!r}.", "mapping", allowed=names)
+    return {"mapping": named, "mappings": tuple(kept)}
+
+
 def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
     by = service().access.writer()
     fields = pairs()
@@ -290,12 +322,13 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         received = receive(folder, most)
         service().read_current()  # the upload may have taken long
         given = _read([*fields, *received.fields], kind)
+        mappings = _mappings(given.mapping)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload", form=given.format,
-            options=replace(given.options(), readers=_uploader()),
+            options=replace(given.options(), readers=_uploader(), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
-            request_id=request_id(), content=content, hidden=service().access.hidden_names(),
+            request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,
         )  # fmt: skip
         service().store.version()  # raises for a damaged store
         try:

@@ -40,6 +40,7 @@ ROLES = {
     "attribute": "anything else",
 }
 SEVERAL = ("confidence", *SCORES, "options", "attribute")
+MAPPINGS = "mappings"  # folder of a store in which mappings are kept
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -109,6 +110,21 @@ def keep_mapping(folder: Path, mapping: ColumnMapping) -> Path:
     path = folder / f"{mapping.name}.toml"
     path.write_text(as_toml(mapping), encoding="utf-8")
     return path
+
+
+def keep_read_mapping(folder: Path, name: str, read: Sequence[ColumnMapping], *, in_place_of_others: bool = True) -> Path:
+    """Keep the mapping by which the tables of an import were read, under a name, and return the file.
+
+    Raises ``BadMapping`` unless it is one mapping or, if it may not be ``in_place_of_others``, if another has the name.
+    """
+    if len({mapping.columns for mapping in read}) != 1:
+        raise BadMapping(
+            "no mapping was kept: it can be that of one table of another project, or of several with the same columns"
+        )
+    mapping, path = replace(read[0], name=name), folder / f"{name}.toml"
+    if not in_place_of_others and path.exists() and path.read_text(encoding="utf-8") != as_toml(mapping):
+        raise BadMapping(f"no mapping was kept: another one is called {name!r}; choose another name")
+    return keep_mapping(folder, mapping)
 
 
 def as_toml(mapping: ColumnMapping) -> str:

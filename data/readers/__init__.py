@@ -73,11 +73,11 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
         return readers()[key]
     matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
     others = {reader.FORMAT.key for reader in matches}
-    table: Any = readers()[LAST]  # which alone has ``takes``
+    table: Any = readers()[LAST]  # which alone has ``takes`` and ``is_stated``
     if (
         table.takes(incoming, options, others)
         if others and others <= BY_COMMON_COLUMNS
-        else not others and table.recognises(incoming)
+        else not others and (table.recognises(incoming) or table.is_stated(incoming, options))
     ):
         return cast(Reader, table)
     if len(matches) == 1:

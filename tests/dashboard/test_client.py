@@ -171,6 +171,22 @@ def test_answers_without_a_probability(client, columns, keys, elicitation, confi
     assert stored == pytest.approx(confidences)
 
 
+def test_a_mapping_is_kept_and_found(client):
+    """Later files with the same columns are read by it, or by its name; nobody replaces it by accident."""
+    frame = pl.DataFrame({"item": ["a?", "b?"], "x1": [0.9, 0.2], "x2": [True, False]})
+    stated = {"column.confidence": "x1", "column.correct": "x2"}
+    assert client.upload(frame, dataset="mapped", model="m", save_mapping="lab-harness", **stated).mapping == "lab-harness"
+    later = client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n")
+    assert (later.new, later.mapping) == (True, "lab-harness")
+    wider = frame.with_columns(x1=pl.lit(0.25), note=pl.lit("x"))
+    assert client.upload(wider, dataset="mapped", model="o", mapping="lab-harness").mapping == "lab-harness"
+    with pytest.raises(ClientError) as unknown:
+        client.upload(frame, dataset="mapped", model="p", mapping="other")
+    assert unknown.value.code == "unknown_value" and unknown.value.allowed == ["lab-harness"]
+    again = client.upload(wider, dataset="mapped", model="q", save_mapping="lab-harness", **stated)
+    assert again.new and any("another one is called 'lab-harness'" in warning for warning in again.warnings)
+
+
 def test_samples_agree_over_http(client):
     samples = pl.DataFrame({
         "id": ["q1"] * 3 + ["q2"] * 3, "trial": [1, 2, 3] * 2, "answer": ["Nile"] * 6,

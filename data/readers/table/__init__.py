@@ -62,6 +62,14 @@ def recognises(incoming: Incoming) -> bool:
     return not like_bundle and any(_is_table(part) for part in _parts(folder, incoming))
 
 
+def is_stated(incoming: Incoming, options: ImportOptions) -> bool:
+    """Whether the analyst, or a kept mapping, says what the columns of a file are, so that their names need not say it."""
+    try:
+        return incoming.folder is None and any(_stated(table, options).roles for table in _read(incoming))
+    except Refused:
+        return False
+
+
 def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     """Whether a file that other readers recognise by a column is a foreign table with a column of the same name.
 

@@ -15,6 +15,7 @@ from dashboard.settings import Settings
 from dashboard.views.upload import DatasetUploadParameters
 from data.store.gradings import Correction, correct_grades, draw_for_review
 from data.store.run_tags import change_tags
+from data.store.stored_selections import selection_id
 from data.store.tokens_and_readers import Tokens
 from queries.breakdown import breakdown
 from queries.buzzing import Rules, buzz, people_median
@@ -65,6 +66,9 @@ READ = sorted(address.removeprefix("GET ") for address in documented() if addres
 SELECTED = [address.removeprefix(API) for address in READ if {*KEYS} <= documented()[f"GET {address}"]]
 
 
+SELECTION = selection_id([("dataset", "pyramid")])
+
+
 @pytest.fixture(scope="module")
 def holder(seeded, tmp_path_factory):
     """A client with a token, on the bundled datasets with tags, a corrected grade and answers that were drawn for review."""
@@ -77,6 +81,8 @@ def holder(seeded, tmp_path_factory):
     draw_for_review(store, runs[0], 50, 7, "ann")
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {Tokens(store.register).create('reader', 'admin')}"
+    stored = client.post(f"{API}selections", data="dataset=pyramid", content_type="application/x-www-form-urlencoded")
+    assert stored.json["selection"] == SELECTION, stored.text
     (first, *_) = get(client, f"{API}items?dataset=pyramid&run={runs[0]}&limit=1")["items"]
     correct_grades(store, runs[0], [Correction(first["question_id"], first["guess"], 1 - first["correct"])], "ann")
     return client
@@ -90,7 +96,7 @@ def runs(client):
 
 def path_of(address, runs):
     """Return the path of an address below the API, with values for its variable parts."""
-    parts = {"dataset": "pyramid", "question_id": "lit-08", "run_id": runs[0], "name": MODEL}
+    parts = {"dataset": "pyramid", "question_id": "lit-08", "run_id": runs[0], "name": MODEL, "selection_id": SELECTION}
     return API + re.sub("<(?:path:)?([a-z_]+)>", lambda part: quote(parts[part[1]]), address.removeprefix(API))
 
 

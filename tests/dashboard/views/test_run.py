@@ -53,7 +53,7 @@ def test_it_has_its_provenance_and_its_own_diagram(app, client, board):
     html = html_of(app, f"/runs/{run}")
     assert facts["sha256"][:12] in html and f"/api/v1/runs/{run}/responses.csv" in html
     drawn = drawing(app, f"/runs/{run}")
-    assert {trace["meta"] for trace in drawn["figures"]["reliability"]["data"] if trace.get("name") == "bins"} == {run}
+    assert {trace["meta"]["run"] for trace in drawn["figures"]["reliability"]["data"] if trace.get("name") == "bins"} == {run}
 
 
 def test_an_unknown_run_has_no_page(client):

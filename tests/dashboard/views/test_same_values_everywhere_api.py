@@ -20,6 +20,7 @@ from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.json_api import get
 
 QUESTIONS, CLUES = 24, 2
+BESIDE_CONFIDENCES = [state for state in OTHER_STATES if state != "scored"]  # states of a run that has confidences
 MODELS = ("clear", "shy", "vague", "worse")
 OF_QUESTIONS = [metric for metric in METRICS if metric.single and metric.direction != "none"]
 OF_DECIDE = ("aurc", "augrc", "prr", "accuracy_at_50", "accuracy_at_80", "accuracy_at_90")
@@ -55,7 +56,7 @@ def app(request, tmp_path_factory):
     put(store, write(root / "quiz", facts, questions=table(questions), clues=table(clues)))
     for number, model in enumerate(MODELS):
         path = root / f"{model}.csv"
-        path.write_text(answers(draw_from, {"shy": ["abstained"] * 3, "vague": OTHER_STATES}.get(model, [])))
+        path.write_text(answers(draw_from, {"shy": ["abstained"] * 3, "vague": BESIDE_CONFIDENCES}.get(model, [])))
         put(store, path, dataset="quiz", model=model)
         ((run,),) = store.snapshot().rows("select run from runs where model = $m", {"m": model})
         change_tags(store, run, {"released": f"202{number}", "kind": model}, None)

@@ -95,7 +95,7 @@ RESPONSES = {
         (2, "correct", "NaN", "must be a finite number: NaN and infinities are not accepted"),
     ]),
     "a state that is none": (csv("question_id,clue,guess,confidence,state\nq1,0,Rome,0.5,Answered\n"), [
-        (2, "state", "Answered", "must be one of: answered, no_confidence, unparsed, abstained, failed"),
+        (2, "state", "Answered", "must be one of: answered, scored, no_confidence, unparsed, abstained, failed"),
     ]),
     "a state that needs a confidence": (csv("question_id,clue,guess,confidence,state\nq1,0,Rome,,answered\n"), [
         (2, "confidence", None, NEEDED),

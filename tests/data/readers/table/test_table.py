@@ -412,7 +412,7 @@ def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
     if models is None:
         with pytest.raises(Refused) as refused:
             put(store, tmp_path / "in.xlsx")
-        assert questions(refused) == [("sheet", "column", ("model=sheet", "elicitation=sheet", "sample=sheet"))]
+        assert questions(refused) == [("sheet", "repeats", ("model=sheet", "elicitation=sheet", "sample=sheet"))]
         return
     put(store, tmp_path / "in.xlsx")
     assert [model for (model,) in store.snapshot().rows("select model from runs order by 1")] == models

@@ -12,6 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import data.recalibration_maps
 from data.recalibration_maps import (
+    FITS,
     METHODS,
     cross_fitted,
     distribution_temperature,
@@ -127,14 +128,14 @@ def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
 @ANY
 def test_fits_of_few_or_identical_items(method, confidence, correct):
     confidence, correct = np.array(confidence, float), np.array(correct, float)
-    fitted = METHODS[method](*grouped(confidence, correct))(GRID)
+    fitted = FITS[method](*grouped(confidence, correct))(GRID)
     assert np.isfinite(fitted).all() and (fitted >= 0).all() and (fitted <= 1).all()
     if method == "isotonic":
         assert fitted == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
     if len(np.unique(confidence)) == 1 and method == "platt":  # for any slope, the confidence seen maps to the smoothed share
         n, right = len(correct), correct.sum()
         share = (right * (right + 1) / (right + 2) + (n - right) / (n - right + 2)) / n
-        assert METHODS[method](*grouped(confidence, correct))(confidence) == pytest.approx([share] * n, abs=1e-9)
+        assert FITS[method](*grouped(confidence, correct))(confidence) == pytest.approx([share] * n, abs=1e-9)
 
 
 @ANY
@@ -146,7 +147,7 @@ def test_cross_fitting_is_fitting_without_the_fold(method, digits):
     after = cross_fitted(method, confidence, correct, fold, 4)
     for held_out in (0, 1, 3):
         others = fold != held_out
-        expected = METHODS[method](*grouped(confidence[others], correct[others]))(confidence[~others])
+        expected = FITS[method](*grouped(confidence[others], correct[others]))(confidence[~others])
         assert after[~others] == pytest.approx(expected, abs=1e-12)
 
 
@@ -172,7 +173,7 @@ def slowly(method, answered, fold_of):
     recalibrated = {}
     for name, question in answered.items():
         others = [item for other, answers in answered.items() if folds[other] != folds[name] for item in answers.items]
-        fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
+        fitted = FITS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
         recalibrated[name] = reference.Answered(items, question.difficulty, fold=question.fold, words=question.words)
     return recalibrated

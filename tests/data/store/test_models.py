@@ -8,7 +8,7 @@ import pytest
 
 from data.store import StoreError, open_store
 from data.store.audit import Audit
-from data.store.migrations import m0015_models, m0017_distinct_models
+from data.store.migrations import m0015_models, m0016_scores, m0017_distinct_models
 from data.store.models import BadModel, describe, dismiss, merge, names_of, rename, split
 from queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
@@ -117,8 +117,11 @@ def test_runs_of_an_earlier_schema_get_the_model_of_their_name(tmp_path):
 
 def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):
     def back(connection):
-        m0015_models.revert(connection)
-        m0015_models.migrate(connection, None)
+        steps = (m0015_models, m0016_scores, m0017_distinct_models)
+        for step in reversed(steps):
+            step.revert(connection)
+        for step in steps:
+            step.migrate(connection, None)
 
     before = named(filled)
     filled.write(back)

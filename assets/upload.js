@@ -111,7 +111,7 @@
         const result = make("div", { id: "upload-result" });
         const more = make("details", { id: "upload-more" }, make("summary", {}, "What the file does not say"),
             make("div", { class: "fields" }, labelled("Column sample holds", respondents), labelled("Rows of one question", repeats), labelled("Align ids", align), labelled("Confidence in the output", pattern),
-                labelled("Scores", map), labelled("Answers of another model are", copies), labelled("Classes", classes),
+                labelled("Scores", map), labelled("The same answers again", copies), labelled("Classes", classes),
                 labelled("Format", format), labelled("Tags", tags), labelled("Columns as in the mapping", mapping),
                 labelled("Keep the columns as a mapping", kept)));
         host.append(drop,

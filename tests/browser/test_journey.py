@@ -197,7 +197,7 @@ def test_from_the_board_to_a_question_and_all_the_way_back(page):
     listed(page, lambda rows: len(rows) == 10)
 
 
-def test_a_press_on_a_dot_opens_its_question(page):
+def test_a_press_on_a_dot_lists_what_leads_to_its_question(page):
     page.goto("/metrics")
     for address, figure in (("/difficulty", "hard-easy"), ("/compare", "scatter")):
         follow(page, f"{address}?dataset=pyramid&category=History")
@@ -210,6 +210,7 @@ def test_a_press_on_a_dot_opens_its_question(page):
         label = page.locator(f".figure-{figure} .hovertext").first.text_content()
         page.mouse.down()
         page.mouse.up()
+        page.locator("#drawer tbody a").first.click()
         page.wait_for_url("**/questions/pyramid/**")
         assert label.startswith(path(page).rsplit("/", 1)[1])
         assert ("category", "History") in pairs(page)

@@ -96,14 +96,14 @@ def test_several_files_are_published_with_one_report(upload_page):
     page = upload_page.page
     before = {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]}
     page.get_by_label("Elicitation").fill("several")
-    bad = good(page, "Rome").replace("0.25", "often", 1)
-    model = lambda text, name: text.replace("\n", f",{name}\n").replace(f"confidence,{name}", "confidence,model", 1)  # noqa: E731
-    content = {
-        "one.csv": model(good(page, "Oslo"), "one"),
-        "bad.csv": model(bad, "bad"),
-        "two.csv": model(good(page, "Bern"), "two"),
-    }
-    page.evaluate(DROP, [[name, text.replace("\r", "")] for name, text in content.items()])
+
+    def of_model(name, guess):
+        header, *lines = good(page, guess).splitlines()
+        return "\n".join([f"{header},model", *(f"{line},{name}" for line in lines)])
+
+    content = {"one.csv": of_model("one", "Oslo"), "bad.csv": of_model("bad", "Rome"), "two.csv": of_model("two", "Bern")}
+    content["bad.csv"] = content["bad.csv"].replace("0.25", "often", 1)
+    page.evaluate(DROP, [[name, text] for name, text in content.items()])
     page.get_by_text("2 files can be published. 1 file refused. Nothing is stored yet.").wait_for(timeout=SLOW)
     assert {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]} == before
     states = region(page, "Files")
@@ -316,7 +316,7 @@ def test_columns_of_a_foreign_table_are_asked_for(upload_page):
     lines = ["x1,x2,how sure"] + [f"0.{n}5,{n % 2},{'fairly sure' if n % 3 else 'guessing'}" for n in range(1, 9)]
     page.get_by_label("Dataset", exact=True).select_option("")
     page.get_by_label("Model").fill("m")
-    page.evaluate(DROP, ["odd.csv", "\n".join(lines)])
+    page.evaluate(DROP, [["odd.csv", "\n".join(lines)]])
     page.get_by_role("heading", name="What is wrong").wait_for()
     assert page.get_by_label("Role of the column x1").input_value() == ""
     page.get_by_label("Role of the column x1").select_option("attribute")

@@ -24,7 +24,8 @@ from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.callback_body import callback_body
 
 SECRET = "hush-hush"  # the id, also part of the title, the models, the questions and the answers
-OPEN_ADDRESSES = {"/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies", "/play"}
+OF_LOGIN = {"/login", "/login/oidc", "/login/oidc/done", "/logout"}
+OPEN_ADDRESSES = {"/healthz", "/readyz", "/_dash-layout", "/_dash-dependencies", "/play"} | OF_LOGIN
 # Opened by the secret in the link of a session.
 OF_SESSIONS = {f"/api/v1/play{path}" for path in ("", "/answers", "/words", "/models", "/result", "/erase")}
 CALLBACK = "/_dash-update-component"

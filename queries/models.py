@@ -13,12 +13,11 @@ from data.store.models import DATED, FACTS, proposals
 from data.store.run_tags import LABEL
 from queries.across import Across, AcrossCell
 from queries.compare import Comparisons, Difference
+from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
 from queries.rankings import TAG, read_date
 from queries.run_names import RunParts
 from queries.selection.parameter_kinds import BadRequest
-
-SIGNIFICANT = 0.05  # adjusted p-values below it show a difference
 
 
 class Model(msgspec.Struct):
@@ -221,7 +220,7 @@ def versions(
 def _verdict(test: Difference | None, run: str) -> Verdict:
     if test is None or test.p_holm is None:
         return "not compared"
-    if test.p_holm >= SIGNIFICANT:
+    if test.p_holm >= SIGNIFICANCE:
         return "not shown to differ"
     if test.better is None:
         return "different"

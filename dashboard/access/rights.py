@@ -15,11 +15,10 @@ from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
 from dashboard.access.providers import CHALLENGE, Provider, Reader, RequestDenied, wrong_token
-from dashboard.access.providers.bearer import BearerToken
-from dashboard.access.providers.cookie import LoginCookie
 from dashboard.access.providers.link import LinkSignature
 from dashboard.access.providers.oidc import OidcUser
 from dashboard.access.providers.proxy import ProxyUser
+from dashboard.access.providers.token import BearerToken, LoginCookie
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.trusted_proxies import client_address
 from dashboard.http.logs import request_id, without_secrets

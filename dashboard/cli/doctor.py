@@ -86,7 +86,7 @@ def disk(settings: Settings) -> Iterator[Finding]:
             f"{folder} cannot be written to: {error.strerror}.",
             f"Give it to the user that serves: chown -R {os.getuid()} {folder}. Reading works without.",
         )
-    foreign = [path.name for path in folder.rglob("*") if path.name != "cache" and path.stat().st_uid != folder.stat().st_uid]
+    foreign = [path.name for path in _files(folder) if path.lstat().st_uid != folder.stat().st_uid]
     if foreign:
         yield Finding(
             f"{counted(len(foreign), 'file')} in {folder} belong to another user, such as {foreign[0]}.",
@@ -101,6 +101,13 @@ def disk(settings: Settings) -> Iterator[Finding]:
         if free > LITTLE
         else space._replace(remedy="Make room: imports need it, and the cache gives way to them.", fault=free < FULL)
     )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a store but those of its cache, which come and go."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "cache"]
+        yield from (path for name in names if os.path.lexists(path := Path(place, name)))
 
 
 def cache(settings: Settings) -> Iterator[Finding]:
@@ -155,6 +162,8 @@ def reached(settings: Settings) -> Iterator[Finding]:
             continue
         try:
             answer = httpx.get(f"{url}/healthz", timeout=TIMEOUT)
+            # Logging out of nothing shows whether the server believes that it is reached by TLS: its cookies are Secure then.
+            cookie = httpx.post(f"{url}/logout", timeout=TIMEOUT).headers.get("Set-Cookie", "")
         except httpx.HTTPError as error:
             remedy = "Is the proxy running, and does the name lead to it?" if url == settings.url else ""
             yield Finding(f"No server answers at {url} ({type(error).__name__})", remedy, fault=bool(remedy))
@@ -166,17 +175,12 @@ def reached(settings: Settings) -> Iterator[Finding]:
                 fault=True,
             )
             continue
-        version = answer.json().get("version") if "json" in answer.headers.get("Content-Type", "") else None
-        yield (
-            Finding(f"{url} answers")
-            if version == VERSION
-            else Finding(
-                f"{url} answers, but not with Clueline {VERSION}.", "Start the server again, or correct the address.", fault=True
-            )
-        )
-        # Logging out of nothing shows whether the server believes that it is reached by TLS: its cookies are Secure then.
-        secure = "secure" in httpx.post(f"{url}/logout", timeout=TIMEOUT).headers.get("Set-Cookie", "").lower()
-        if url.startswith("https:") and not secure:
+        if f'"version":"{VERSION}"' in answer.text:
+            yield Finding(f"{url} answers")
+        else:
+            remedy = "Start the server again, or correct the address."
+            yield Finding(f"{url} answers, but not with Clueline {VERSION}.", remedy, fault=True)
+        if url.startswith("https:") and "secure" not in cookie.lower():
             yield Finding(
                 "The server does not see that the proxy is reached by TLS, so its cookies are not Secure.",
                 "Let the proxy send X-Forwarded-Proto, and list it in CLUELINE_TRUSTED_PROXIES.",

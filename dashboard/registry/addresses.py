@@ -29,7 +29,8 @@ api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)
 VERSION = "version"  # the key that pins a data version
 PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+CHANGING = ("POST", "PUT", "PATCH", "DELETE")
+METHODS = ("GET", *CHANGING)
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def no_store(error: StoreError) -> Response:
     return error_response("store_unavailable", public_message(error, service().store), 503)
 
 
-@api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS[1:])
+@api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=CHANGING)  # GET shows them to people
 @api.route("/api/<path:rest>", methods=METHODS)
 def unknown_address(rest: str) -> Response:
     """Answer 404 for any other address below /api."""

@@ -12,7 +12,7 @@ from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access.providers import Reader, RequestDenied, oidc
-from dashboard.access.providers.cookie import COOKIE
+from dashboard.access.providers.token import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page

@@ -228,9 +228,10 @@ def usual_pattern(outputs: Sequence[str]) -> tuple[str, int] | None:
     """
     best, outputs = ("", 0), outputs[:TRIED]
     for words in USUAL_PATTERNS:
-        texts = [words.format(number) for number in ("{percent}", "{share}")]
-        percent, share = (sum(read_pattern(text).find(output) is not None for output in outputs) for text in texts)
-        fitting = (texts[1], share) if share >= MOSTLY * percent else (texts[0], percent)  # any share could be a percentage
+        patterns = [read_pattern(words.format(number)) for number in ("{percent}", "{share}")]
+        percent, share = (sum(pattern.find(output) is not None for output in outputs) for pattern in patterns)
+        # Any share could be a percentage.
+        fitting = (patterns[1].text, share) if share >= MOSTLY * percent else (patterns[0].text, percent)
         best = max(best, fitting, key=lambda one: one[1])
     return best if best[1] >= max(1, MIN_STATED * len(outputs)) else None
 

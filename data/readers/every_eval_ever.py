@@ -9,10 +9,12 @@ from typing import Any
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import UNSTATED, ImportOptions, Staging
+from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
-    UNSTATED,
+    NOT_STATED,
+    STATED,
     EvaluationLog,
     as_dict,
     as_dicts,
@@ -47,11 +49,8 @@ failed call. Several files of a model and evaluation in a folder are refused as 
 """,
 )
 KEYS = {"evaluation_id", "sample_id", "interaction_type"}
-STATED = "verbalized"
 FAILED = "the record has an error and no output"
-NOT_STATED = "no confidence is stated"
 ENDINGS = ("samples.jsonl", "samples.jsonl.gz", "samples.jsonl.zst")
-MAX_GUESS_LENGTH = 2000  # characters of an output that are used as the answer
 
 
 def recognises(incoming: Incoming) -> bool:

@@ -15,6 +15,7 @@ from data.importing.column_mapping import excerpt
 from data.importing.file_folder_or_zip import START, Incoming, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import UNSTATED, ImportOptions, Staging
+from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     NOT_STATED,
@@ -64,7 +65,6 @@ NO_ANSWER = "N"
 CONTENT_FILTER = "content_filter"  # the reason why an output ended
 ENDED_BY_ERROR = "the sample ended with an error"
 ROUNDING = 1e-3  # by which a log-probability may exceed 0
-MAX_GUESS_LENGTH = 2000  # characters of an output that are used as the answer
 
 
 @dataclass(frozen=True)

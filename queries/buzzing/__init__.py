@@ -7,13 +7,15 @@ The filters of a selection on questions apply to both runs and people. ``reveale
 within it, and their buzzpoint is the first of these above the threshold. People are counted as they played.
 """
 
+from data.store import Snapshot
 from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
-from queries.buzzing.curves import accuracy_by_fraction, buzz_curves, buzz_rates
-from queries.buzzing.overview import buzz
+from queries.buzzing.curves import accuracy_by_fraction, accuracy_of, buzz_curves, buzz_rates, curves_of, rates_of
+from queries.buzzing.inputs import read_buzzing
 from queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.people_median import PeopleMedian, people_median
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
-from queries.buzzing.thresholds import Buzzpoint, best_thresholds, buzzpoint, threshold_explorer
+from queries.buzzing.thresholds import Buzzpoint, best_thresholds, buzzpoint, explorer_of, threshold_explorer
+from queries.selection import Selection, selection_keys
 
 __all__ = [
     "CURVES",
@@ -38,3 +40,18 @@ __all__ = [
     "people_median",
     "threshold_explorer",
 ]
+
+
+def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
+    """Return the threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection."""
+    data = read_buzzing(snapshot, selection, rules)
+    return Buzz(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        questions=data.questions,
+        missing=data.missing,
+        explorer=explorer_of(snapshot, data, selection, rules),
+        curves=curves_of(data),
+        accuracy=accuracy_of(data),
+        habits=rates_of(data),
+    )

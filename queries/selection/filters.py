@@ -8,11 +8,12 @@ A filter is a key that says which runs, questions, clues or responses count. It 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from data.duckdb_and_polars import SqlParameters
+from data.store import Snapshot
 from data.store.gradings import REVIEWED
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.parameter_kinds import (
@@ -25,7 +26,7 @@ from queries.selection.parameter_kinds import (
     read_number,
     read_range,
 )
-from queries.selection.view_parameters_base import split_key
+from queries.selection.view_parameters_base import named_key, split_key
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]
@@ -351,3 +352,27 @@ class Convention(SelectionKey[str]):
         others = {text: text for text in (value,) if text is not None and text not in self.names} | dict(self.names)
         options = {"": name} | {text: others[text] for text in (*self.names, *others) if text != standard}
         return MenuControl(self.label, tuple(options.items()), "" if value is None or value == standard else value)
+
+
+MAX_VALUES = 1000  # values of a key; more are too many to choose from
+
+
+def named_values(
+    snapshot: Snapshot, dataset: str, filters: Iterable[tuple[str, Filter[Any]]]
+) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the values of each named key in a dataset, sorted as numbers or texts, and the keys with too many values."""
+    values: dict[str, tuple[str, ...]] = {}
+    many: list[str] = []
+    for key, kind in filters:
+        if isinstance(kind, NamedFilter):
+            # A null value stands for the values of a run that has too many of them.
+            rows = snapshot.rows(
+                f"""select {kind.name}, count(*) > {MAX_VALUES} or count(value) < count(*) as many,
+                    case when not many then list(value order by try_cast(value as double), value) end from (
+                    select distinct {kind.name}, value from {kind.facts} where dataset = $d
+                ) group by 1 order by 1""",
+                {"d": dataset},
+            )
+            many += [named_key(key, name) for name, too_many, _ in rows if too_many]
+            values |= {named_key(key, name): tuple(texts) for name, too_many, texts in rows if not too_many}
+    return values, tuple(many)

@@ -37,10 +37,10 @@ from queries.selection.filters import (
     SearchFilter,
     Switch,
     ThresholdConvention,
+    named_values,
 )
 from queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
 from queries.selection.reference_people import has_imported_people, human_collections, with_people
-from queries.selection.tag_and_attribute_values import named_values
 from queries.selection.view_parameters_base import (
     NoParameters,
     P,

@@ -14,8 +14,8 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields, unsolved
+from queries.buzzing import buzz
 from queries.buzzing.curves import accuracy_by_fraction
-from queries.buzzing.overview import buzz
 from queries.buzzing.parameters import Rules
 from queries.buzzing.thresholds import threshold_explorer
 from queries.changes import pinned_version

@@ -25,6 +25,8 @@ LOGIN_COOKIE = "clueline_oidc"  # what a login in progress must know when the br
 LOGIN_SECONDS = 600
 CALLBACK = "/login/oidc/done"
 EVERYBODY = "*"  # in CLUELINE_OIDC_RIGHTS: whoever the provider lets in
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")  # that a provider must have
+MAX_TARGET = 1000  # characters of the page to show afterwards: browsers drop cookies above 4,096 bytes
 TIMEOUT = 10  # seconds, of each request to the provider
 CLOCKS = 120  # seconds by which the clocks of provider and server may differ
 T = TypeVar("T")
@@ -68,7 +70,7 @@ class OidcUser:
 
         metadata = self._metadata()
         state, nonce, verifier = (generate_token(48) for _ in range(3))
-        login = Login(state, nonce, verifier, target, int(time.time()) + LOGIN_SECONDS)
+        login = Login(state, nonce, verifier, target if len(target) <= MAX_TARGET else "/", int(time.time()) + LOGIN_SECONDS)
         with self._session(metadata) as session:
             url, _ = session.create_authorization_url(
                 metadata["authorization_endpoint"], state=login.state, nonce=login.nonce, code_verifier=login.verifier
@@ -173,6 +175,8 @@ class OidcUser:
                 "no_provider",
                 f"The identity provider does not call itself {issuer}, as CLUELINE_OIDC_ISSUER says. Tell the operator.",
             )
+        if missing := [name for name in ENDPOINTS if name not in metadata]:
+            raise RequestDenied(502, "no_provider", f"The identity provider does not say its {missing[0]}. Tell the operator.")
         return metadata
 
 

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import literal
 from data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
-from data.importing.report import Hint, Problem, Refused, Report, refuse
+from data.importing.report import Hint, Problem, Refused, refuse
 from data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
@@ -39,7 +39,6 @@ ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 STATED = "verbalized"  # elicitation of a confidence that the model wrote
 NOT_STATED = "no confidence is stated"
 Content = Mapping[str, tuple[str | None, str | None]]  # text and reference answer of questions, by id
-ALIGNABLE = "are those of the dataset"  # in sentences that offer to align questions
 
 
 class NothingToCalibrate(Refused):
@@ -95,6 +94,7 @@ class EvaluationLog:
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _outputs: list[str | None] = field(default_factory=list)
+    _hint: Hint | None = None  # what mends questions that contradict the stored ones
     _skipped: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def add_question(
@@ -242,7 +242,8 @@ class EvaluationLog:
         own = {question: (row["text"], row["answer"]) for question, row in self._questions.items()}
         if self.moments or options.replace:
             return
-        renamed = align_questions(self.name, self.dataset, own, staging, options.align)
+        renamed, offered = align_questions(self.name, self.dataset, own, staging, options.align)
+        self._hint = "align" if offered else None
         if renamed:
             self._questions = {renamed[question]: row for question, row in self._questions.items()}
             for answer in self._answers:
@@ -293,7 +294,6 @@ class EvaluationLog:
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
             raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")
-        hint: Hint | None = "align" if can_be_aligned(staging.report) else None
         run("create or replace table questions_before as from known_questions where dataset = $d", d)
         run(f"create or replace table questions_of_log as select *, {staging.files.index(file)} as file from loaded")
         if incoming:  # another log of this import created the dataset, and may have different questions
@@ -301,12 +301,12 @@ class EvaluationLog:
         else:
             unknown = f"no such question in dataset {self.dataset!r}; logs that are imported together share their questions"
             others = "anti join questions_before k on k.question_id = s.question_id"
-            staging.report_rows("questions_of_log", "question_id", literal(unknown), others, hint or "replace")
+            staging.report_rows("questions_of_log", "question_id", literal(unknown), others, self._hint or "replace")
         for column in ("answer",) if self.moments else ("text", "answer"):  # with moments, the stored text holds them
             reason = f"'question ' || s.question_id || {literal(f' has a different {column} in dataset {self.dataset!r}')}"
             others = f"join questions_before k on k.question_id = s.question_id where s.{column} <> k.{column} or "
             others += f"(s.{column} is not null and k.{column} is null)"
-            staging.report_rows("questions_of_log", column, reason, others, hint or "dataset")
+            staging.report_rows("questions_of_log", column, reason, others, self._hint or "dataset")
 
     @property
     def _kind(self) -> str:
@@ -326,8 +326,15 @@ class EvaluationLog:
             staging.add("clues", file, "select $d as dataset, * from loaded", {"d": self.dataset})
 
 
-def align_questions(name: str, dataset: str, own: Content, staging: Staging, align: str | None) -> dict[str, str]:
-    """Return the stored id of each question of a file; nothing if its ids are to be kept.
+class Alignment(NamedTuple):
+    """The stored id of each question of a file, none if its ids are kept, and whether a sentence of advice offers to align."""
+
+    ids: dict[str, str]
+    offered: bool = False
+
+
+def align_questions(name: str, dataset: str, own: Content, staging: Staging, align: str | None) -> Alignment:
+    """Return which stored questions those of a file are.
 
     ``own`` are texts and reference answers by id. ``align`` is as in ``ImportOptions``. If it is None, and ids are unknown or
     contradict the stored questions, a sentence of advice says whether they follow another order or are shifted. Raises
@@ -335,18 +342,20 @@ def align_questions(name: str, dataset: str, own: Content, staging: Staging, ali
     """
     known = known_questions(staging, dataset)
     if not known:
-        return {}
+        return Alignment({})
     if align is None:
         if all(question in known and agrees(row, known[question]) for question, row in own.items()):
-            return {}
+            return Alignment({})
         count = counted(len(own), "question")
+        fit = f"all {count} are those of the dataset"
         if by_content(own, known):
-            sentence = f"{name}: all {count} {ALIGNABLE}, by text and reference answer, under other ids, as after a shuffle."
-            staging.report.advice.append(sentence)
+            sentence = f"{name}: {fit}, by text and reference answer, under other ids, as after a shuffle."
         elif (offset := shift_of(own, known)) is not None:
-            sentence = f"{name}: with {offset:+d} added to each id, all {count} {ALIGNABLE}: the ids seem to be shifted."
-            staging.report.advice.append(sentence)
-        return {}
+            sentence = f"{name}: with {offset:+d} added to each id, {fit}: the ids seem to be shifted."
+        else:
+            return Alignment({})
+        staging.report.advice.append(sentence)
+        return Alignment({}, offered=True)
     renamed = by_content(own, known) if align == CONTENT else shifted(own, known, int(align))
     if renamed is None:
         how = "by text and reference answer" if align == CONTENT else f"with {int(align):+d} added to each id"
@@ -355,12 +364,7 @@ def align_questions(name: str, dataset: str, own: Content, staging: Staging, ali
     if changed:
         how = "by text and reference answer" if align == CONTENT else f"by adding {int(align):+d}"
         staging.report.lines.append(f"{name}: {counted(changed, 'id')} aligned with those of dataset {dataset} {how}")
-    return renamed
-
-
-def can_be_aligned(report: Report) -> bool:
-    """Whether a sentence of advice offers to align questions."""
-    return any(ALIGNABLE in sentence for sentence in report.advice)
+    return Alignment(renamed)
 
 
 def agrees(own: Sequence[str | None], known: Sequence[str | None]) -> bool:

@@ -19,7 +19,7 @@ from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
-from data.readers.shared.evaluation_log import STATED, align_questions, can_be_aligned, dataset_id, letters, with_choices
+from data.readers.shared.evaluation_log import STATED, align_questions, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     ROUNDING,
@@ -50,11 +50,15 @@ ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$"
 
 @dataclass
 class Questions:
-    """The questions of one dataset, by id, with their attributes and where they are in the table."""
+    """The questions of one dataset, by id, with their attributes and where they are in the table.
+
+    They are ``alignable`` if a sentence of advice says how their ids could become those of the dataset.
+    """
 
     rows: dict[str, dict[str, str | None]] = field(default_factory=dict)
     attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    alignable: bool = False
 
 
 @dataclass
@@ -322,7 +326,8 @@ def stage(builder: Builder, staging: Staging) -> None:
             staging.report.lines.append(f"{table.name}: its questions are those of dataset {home}")
         contents = {question: (row["text"], row["answer"]) for question, row in asked.rows.items()}
         known_ids = {} if builder.options.align else _as_known(staging, home, asked)
-        known_ids = known_ids or align_questions(table.name, home, contents, staging, builder.options.align)
+        if not known_ids:
+            known_ids, asked.alignable = align_questions(table.name, home, contents, staging, builder.options.align)
         for question, known in known_ids.items():
             renamed[dataset, question] = known
     if staging.report.problems:
@@ -413,7 +418,7 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
             if value is not None and other is not None and value != other:
                 reason = f"question {question!r} has a different {column} in dataset {dataset!r}"
                 stated_as = builder.mapping.column(role)
-                hint: Hint = "align" if can_be_aligned(staging.report) else "dataset"
+                hint: Hint = "align" if questions.alignable else "dataset"
                 staging.report.problems.append(Problem(name, None, stated_as, value[:80], reason, hint, row["place"]))
     if known and known["kind"] != kind and FORECAST in (known["kind"], kind):
         reason = f"dataset {dataset!r} is of kind {known['kind']}, but the questions of this table are of kind {kind}"

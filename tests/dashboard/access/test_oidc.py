@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+import requests
 from oidc_provider_mock import User, run_server_in_thread
 
 from dashboard.access.providers.oidc import COOKIE, LOGIN_COOKIE, OidcUser, asymmetric, rights_of_groups
@@ -107,6 +108,45 @@ def test_a_code_of_another_login_is_refused(app):
     code = parse_qs(urlsplit(at_provider(begin(other), "id-ann")).query)["code"][0]
     answer = client.get(f"/login/oidc/done?code={code}&state={state}")
     assert answer.status_code == 401 and "did not confirm" in answer.text and COOKIE not in str(answer.headers)
+
+
+@pytest.fixture
+def provider_says(monkeypatch):
+    """Change what the provider says about itself by a function."""
+
+    def changed(change):
+        ask = requests.get
+
+        def get(url, **options):
+            answer = ask(url, **options)
+            facts = change(answer.json())
+            answer.json = lambda: facts
+            return answer
+
+        monkeypatch.setattr(requests, "get", get)
+
+    return changed
+
+
+def test_a_key_of_another_provider_proves_nothing(app, provider_says):
+    """The provider says who somebody is, but by a key that it does not publish."""
+    with run_server_in_thread() as other:
+        provider_says(lambda known: known | {"jwks_uri": f"http://localhost:{other.server_port}/jwks"})
+        client, answer = log_in(app, "id-ann")
+    assert answer.status_code == 401 and client.get("/api/v1/runs").status_code == 401
+
+
+@pytest.mark.parametrize("missing", ["authorization_endpoint", "jwks_uri"])
+def test_a_provider_that_lacks_an_endpoint(app, provider_says, missing):
+    provider_says(lambda known: {key: value for key, value in known.items() if key != missing})
+    answer = app.test_client().post("/login/oidc")
+    assert answer.status_code == 502 and missing in answer.text
+
+
+def test_a_long_target_is_forgotten(app):
+    client = app.test_client()
+    answer = client.get(at_provider(begin(client, "/runs?search=" + "x" * 4000), "id-bo"))
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/")
 
 
 def test_a_code_that_the_provider_does_not_know(app):

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard import shell as app_shell
 from dashboard.access import signed_links
-from dashboard.access.providers.cookie import COOKIE
+from dashboard.access.providers.token import COOKIE
 from dashboard.app import create_app
 from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings

@@ -1,4 +1,4 @@
-"""A token in the header ``Authorization``."""
+"""A token: in the header ``Authorization``, or in the cookie of the login page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from flask import request
 
 from dashboard.access.providers import Reader, RequestDenied, wrong_token
 from data.store.tokens_and_readers import AccessRecord, Right
+
+COOKIE = "clueline_login"
 
 
 class BearerToken:
@@ -31,3 +33,15 @@ class BearerToken:
         if token.ended_at():
             raise RequestDenied(403, "expired_token", f"The token {token.name!r} expired at {token.until}.", by=token.name)
         return Reader(token.name, token.right)
+
+
+class LoginCookie:
+    """See ``Provider``. A cookie with a token that is not valid is ignored."""
+
+    gives: Right | None = "admin"
+    sent_unasked = True
+
+    def reader(self, record: Callable[[], AccessRecord]) -> Reader | None:
+        """Return who has logged in."""
+        token = record().find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
+        return None if token is None or token.ended_at() else Reader(token.name, token.right, by_cookie=True)

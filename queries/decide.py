@@ -203,7 +203,7 @@ def _run(evidence: Evidence, run: int, of_net_score: Evidence, place: int, metri
         metrics: of the run, by key.
     """
     check_time_limit()
-    right, wrong = answered(THRESHOLDS, *_sorted_items(of_net_score, place, NET_SCORE))
+    right, wrong = answered(THRESHOLDS, *of_net_score.items_of(place, NET_SCORE))
     above, count = right + wrong, float(of_net_score.run_facts(place)["items"])
     facts = evidence.run_facts(run)
     sums = _by_cluster(of_net_score, place, NET_SCORE)
@@ -212,29 +212,20 @@ def _run(evidence: Evidence, run: int, of_net_score: Evidence, place: int, metri
     return RunDecisions(
         **facts,
         metrics=metrics,
-        murphy=_numbers(murphy_curve(THRESHOLDS, *_sorted_items(evidence, run, BRIER))),
+        murphy=_numbers(murphy_curve(THRESHOLDS, *evidence.items_of(run, BRIER))),
         net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
-        risks=_numbers(risk_at(COVERAGES, *_sorted_items(evidence, run, NET_SCORE))),
+        risks=_numbers(risk_at(COVERAGES, *evidence.items_of(run, NET_SCORE))),
         best_threshold=THRESHOLDS[best_thresholds(right, wrong)].tolist(),
         best_score=_score_curve(cross_fitted_rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
     )
 
 
-def _sorted_items(evidence: Evidence, run: int, metric: Metric) -> tuple[Floats, Floats]:
-    """Return confidence and correctness of the items of a run as a metric reads them, in order of confidence."""
-    confidence, correct = evidence.items_of(run, metric)
-    order = np.argsort(confidence, kind="stable")
-    return confidence[order], correct[order]
-
-
 def _by_cluster(evidence: Evidence, run: int, metric: Metric) -> Floats:
     """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS)."""
     confidence, correct = evidence.items_of(run, metric)
-    rows = slice(evidence.starts[run], evidence.ends[run])
-    group = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
-    groups = evidence.drawn_from
+    group, groups = evidence.cluster_of_items(run, metric), evidence.drawn_from
     totals = [np.bincount(group, column, groups)[:, None] for column in (np.ones_like(correct), correct)]
     above = [cell_totals(values, confidence, group, groups) for values in (correct, 1 - correct)]
     return np.concatenate([*totals, *above], axis=1)

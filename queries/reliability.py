@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 
@@ -34,9 +36,17 @@ class Reliability(msgspec.Struct):
     runs: list[ReliabilityDiagram]
 
 
-def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = DEFAULT_BAND) -> Reliability:
-    """Return the reliability diagram of every run of a selection, under its binning."""
-    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], DIAGRAM_METRICS)
+def reliability(
+    snapshot: Snapshot, selection: Selection, band: BandKind = DEFAULT_BAND, shown: Sequence[str] = ()
+) -> Reliability:
+    """Return the reliability diagram of every run of a selection, or of those ``shown``, under its binning.
+
+    Which questions count does not depend on what is shown.
+    """
+    counted = restrict(snapshot, selection, by_default=True)[0]
+    if shown:
+        counted = counted.on_runs([run for run in counted.run or shown if run in shown] or counted.run)
+    evidence = gather(snapshot, counted, DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),
@@ -142,15 +152,12 @@ def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
 def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
     check_time_limit()
     confidence, correct = evidence.items_of(run)
-    rows = slice(evidence.starts[run], evidence.ends[run])
-    clusters = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
+    clusters = evidence.cluster_of_items(run)
     tests = calibration_tests(confidence, correct, clusters, evidence.drawn_from, SEED)
     line = calibration_line(confidence, correct, clusters, evidence.drawn_from)
-    order = np.argsort(confidence, kind="stable")
-    confidence, correct = confidence[order], correct[order]
     levels = confidence_levels(confidence, correct)
     blocks = corp_curve(*levels)
-    smooth = smooth_curve(confidence, correct)
+    smooth = smooth_curve(confidence, correct, values["smooth_ece"])
     result = RunTriptych(
         **evidence.run_facts(run),
         brier=number(values["brier"]),

@@ -104,7 +104,7 @@ def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int
     rows = []
     for index, run in enumerate(evidence.runs):
         value = number(values[index])
-        left_out = BINNINGS[metric.key].left_out(*_sorted_items(evidence, index)) if metric.key in BINNINGS else 0
+        left_out = BINNINGS[metric.key].left_out(*evidence.items_of(index)) if metric.key in BINNINGS else 0
         error = RunError(run.run, value, number(order[index]), left_out, metric.undefined if value is None else None)
         if ends and value is not None:
             error.low, error.high = number(ends.low[index]), number(ends.high[index])
@@ -113,15 +113,9 @@ def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int
 
 
 def _bins(evidence: Evidence, metric: Metric, run: int) -> list[ErrorBin]:
-    confidence, correct = _sorted_items(evidence, run)
+    confidence, correct = evidence.items_of(run)
     if metric.key == "corp_mcb":  # blocks of the isotonic fit
         blocks = corp_curve(*confidence_levels(confidence, correct))
         return [ErrorBin(low, high, items, stated, right, True) for low, high, right, items, stated in blocks]
     key = "ece_width10" if metric.key == "ece_debiased" else metric.key
     return [ErrorBin(*part) for part in BINNINGS[key].bins(confidence, correct)] if key in BINNINGS else []
-
-
-def _sorted_items(evidence: Evidence, run: int) -> tuple[np.ndarray, np.ndarray]:
-    confidence, correct = evidence.items_of(run)
-    order = np.argsort(confidence, kind="stable")
-    return confidence[order], correct[order]

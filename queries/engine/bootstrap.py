@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from queries.engine.rows import SortedItems
 from queries.engine.run_columns import SparseColumn, sum_by_place
 from queries.metrics.kernels.arrays import first_of_ties
 from queries.metrics.kernels.bins import mass_bins_of_weights
@@ -204,13 +205,12 @@ def can_be_pooled(metric: Metric, correct: Floats) -> bool:
     return pooled and bool(((correct == 0) | (correct == 1)).all())
 
 
-def pooled_items(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws) -> PooledItems:
-    """Pool the items of one run, given as in ``item_replicates``, whose correctness is 0 or 1.
+def pooled_items(items: SortedItems, draws: Draws) -> PooledItems:
+    """Pool the items of one run, whose correctness is 0 or 1.
 
     Equal confidences are pooled or, if there are more than ``CELLS``, similar ones, but none across ``EDGES``.
     """
-    order = np.lexsort((correct, confidence))
-    confidence, correct, row = confidence[order], correct[order], row[order]
+    confidence = items.confidence
     firsts = first_of_ties(confidence)
     if len(firsts) > CELLS:
         steps = np.linspace(0, len(confidence), CELLS, endpoint=False).astype(np.int64)
@@ -220,59 +220,49 @@ def pooled_items(confidence: Floats, correct: Floats, row: NDArray[np.int64], dr
     sizes = np.diff(firsts, append=len(confidence))
     highest = confidence[firsts + sizes - 1]
     mean = np.clip(np.add.reduceat(confidence, firsts) / sizes, confidence[firsts], highest)
-    kind = 2 * np.repeat(np.arange(len(firsts)), sizes) + correct.astype(np.int64)
-    by_kind = np.argsort(kind, kind="stable")
-    starts = first_of_ties(kind[by_kind].astype(float))
-    ones, kinds = np.ones(len(kind)), kind[by_kind][starts]
-    drawn = np.concatenate([weights.totals(ones, starts) for weights in draws.item_weights(row[by_kind])], axis=1)
+    kind = 2 * np.repeat(np.arange(len(firsts)), sizes) + items.correct.astype(np.int64)
+    count = np.bincount(kind, minlength=2 * len(firsts))
+    used = np.flatnonzero(count)
+    drawn = np.concatenate([weights.counts(kind, len(count))[used] for weights in draws.item_weights(items.row)], axis=1)
     return PooledItems(
-        mean[kinds // 2],
-        (kinds % 2).astype(float),
-        np.diff(starts, append=len(kind)).astype(float),
-        np.rint(drawn).astype(np.min_scalar_type(int(drawn.max(initial=0)))),
+        mean[used // 2],
+        (used % 2).astype(float),
+        count[used].astype(float),
+        drawn.astype(np.min_scalar_type(int(drawn.max(initial=0)))),
     )
 
 
-def item_replicates(
-    metric: Metric, confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, step: float = 1.0
-) -> Floats:
-    """Compute the kernel of a metric of pairs in each replicate, shape (REPLICATES,) or, of several, (metrics, REPLICATES).
-
-    Items are in the order of questions and clues; ``row`` is the row of each, shape (items,).
-    """
-    kernel = metric.large if metric.large and len(confidence) > POOLED_ABOVE else _kernel(metric)
-    order = np.argsort(confidence, kind="stable")
-    confidence, correct = confidence[order], correct[order]
-    return np.concatenate([kernel(confidence, correct, weights) for weights in draws.item_weights(row[order], step)], axis=-1)
+def item_replicates(metric: Metric, items: SortedItems, draws: Draws, step: float = 1.0) -> Floats:
+    """Compute the kernel of a metric of pairs in each replicate, shape (REPLICATES,) or, of several, (metrics, REPLICATES)."""
+    kernel = metric.large if metric.large and len(items.row) > POOLED_ABOVE else _kernel(metric)
+    parts = [kernel(items.confidence, items.correct, weights) for weights in draws.item_weights(items.row, step)]
+    return np.concatenate(parts, axis=-1)
 
 
-def items_without_each(metric: Metric, confidence: Floats, correct: Floats, group: NDArray[np.int64], groups: int) -> Floats:
+def items_without_each(metric: Metric, items: SortedItems, group: NDArray[np.int64], groups: int) -> Floats:
     """Compute a metric of pairs with each group of items left out in turn, shape (groups,), NaN where undefined.
 
-    Items are in the order of questions and clues. ``group``, such as the question of each, counts from 0.
+    ``group``, such as the question of each item, counts from 0.
     """
     kernel = _kernel(metric)
-    order = np.argsort(confidence, kind="stable")
-    confidence, correct, group = confidence[order], correct[order], group[order]
     at_once = max(1, AT_ONCE // max(groups, 1))
     values = [np.empty(0)]
     for first in range(0, groups, at_once):
         check_time_limit()
         left_out = np.arange(first, min(first + at_once, groups))
         weights = ItemWeights(group, (np.arange(groups)[:, None] != left_out).astype(float))
-        values.append(metric.select_part(kernel(confidence, correct, weights)))
+        values.append(metric.select_part(kernel(items.confidence, items.correct, weights)))
     return np.concatenate(values)
 
 
-def mass_bins_replicates(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, count: int) -> Floats:
+def mass_bins_replicates(items: SortedItems, draws: Draws, count: int) -> Floats:
     """Compute items, sum of confidence and sum of correctness per equal-mass bin of one run, shape (3, count, REPLICATES).
 
     The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if each item were repeated as often as it was
-    drawn: copies of one item can fall into two bins. Items are as in ``item_replicates``.
+    drawn: copies of one item can fall into two bins.
     """
-    order = np.argsort(confidence, kind="stable")
-    confidence, correct = confidence[order], correct[order]
-    parts = [mass_bins_of_weights(confidence, correct, weights, count) for weights in draws.item_weights(row[order])]
+    weightings = draws.item_weights(items.row)
+    parts = [mass_bins_of_weights(items.confidence, items.correct, weights, count) for weights in weightings]
     return np.concatenate(parts, axis=-1)
 
 

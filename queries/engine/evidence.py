@@ -31,13 +31,13 @@ from queries.engine.bootstrap import (
     pooled_items,
     resample_clusters,
 )
-from queries.engine.grouped_item_kernels import kernel_by_group
-from queries.engine.rows import Rows
-from queries.engine.run_columns import Floats, SparseColumn, dense, joined, sparse, sum_by_place
+from queries.engine.grouped_item_kernels import values_of_groups
+from queries.engine.rows import Rows, SortedItems
+from queries.engine.run_columns import Floats, ItemColumn, SparseColumn, dense, sparse, sum_by_place
 from queries.engine.units import Units
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
-from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
+from queries.metrics.kernels.bins import FOLDS, fold_bins, mass_bins, mass_bins_of_sorted, question_folds
 from queries.metrics.metric import unchanged_sums
 from queries.query_time_limit import check_time_limit
 
@@ -47,6 +47,7 @@ NUMBERS_AT_ONCE = 20_000_000  # numbers in memory at a time, for totals without 
 IN_CACHE = 1_000_000  # numbers that approximately fit in the processor's cache, for replicates of some runs at a time
 
 Column = Floats | SparseColumn
+Summand = Column | ItemColumn
 V = TypeVar("V")
 P = ParamSpec("P")
 
@@ -82,7 +83,7 @@ class Sums:
 
     key: str
     reads: Collection[str] = field(compare=False)
-    columns: Callable[[Evidence], Mapping[str, Column]] = field(compare=False)
+    columns: Callable[[Evidence], Mapping[str, Summand]] = field(compare=False)
     kept: bool = True
 
 
@@ -159,12 +160,8 @@ class Evidence:
     @cached_property
     def statistics(self) -> dict[str, Column]:
         """All statistics of the rows. Equal-mass bins are those of all items of a run."""
-        by_mass = self.conventions.mass_bins is not None and self.item_arrays is not None
+        by_mass = self.conventions.mass_bins is not None and self.rows.items is not None
         return {**self.sums, **self.binned, **(self.mass_columns() if by_mass else {})}
-
-    @property
-    def item_arrays(self) -> tuple[Floats, Floats] | None:
-        return self.rows.item_arrays
 
     @property
     def run_of_rows(self) -> Ints:
@@ -337,8 +334,8 @@ class Evidence:
                 totals[name][run] = np.ascontiguousarray(column[:, run]).sum(axis=0)
         return totals
 
-    def _of_run(self, column: Column) -> Floats:
-        if isinstance(column, SparseColumn):
+    def _of_run(self, column: Summand) -> Floats:
+        if isinstance(column, SparseColumn | ItemColumn):
             return sum_by_place(column, self.run_of_rows, len(self.runs))
         return np.add.reduceat(column, self.starts, axis=0) if self.runs else np.zeros((0, *column.shape[1:]))
 
@@ -412,20 +409,20 @@ class Evidence:
         """The metric of each run, shape (runs,), NaN where undefined."""
         check_time_limit()
         if metric.pairs is not None:
-            return self._from_pairs(metric, self.starts)
+            return metric.select_part(self._of_pairs(metric))
         return metric.value(self.totals(metric), self.conventions)
 
     def per_question(self, metric: Metric) -> Floats:
         """Compute the metric of each (run, question) separately, shape (rows,), NaN where undefined."""
         check_time_limit()
-        rows = np.arange(len(self.places))
         if metric.pairs is not None:
-            return self._from_pairs(metric, rows)
+            return metric.select_part(self._pairs_by_row(metric))
         if metric.cross_fitted:  # one question has no halves
-            return np.full(len(rows), np.nan)
+            return np.full(len(self.places), np.nan)
         columns = {name: dense(values) for name, values in self.contributions(metric).items()}
         if not self.is_function_of_totals(metric):
-            bins = mass_bins(*self._pairs(), self.conventions.mass_bins or 0, np.diff(self._items_before))
+            items = self._by_row(metric)
+            bins = mass_bins(items.confidence, items.correct, self.conventions.mass_bins or 0, np.diff(self._items_before))
             columns |= zip(BIN_COLUMNS, bins, strict=True)
         return metric.value(columns, self.conventions)
 
@@ -453,21 +450,18 @@ class Evidence:
             values = np.stack([items.replicates(metric, step) for items in pooled if items is not None], axis=-1)
             of_data = np.stack([items.values(metric) for items in pooled if items is not None], axis=-1)
             # Pooled items have a slightly different value. What matters is how it varies.
-            return values + np.nan_to_num(self._of_pairs(metric, self.starts) - of_data)[..., None, :]
+            return values + np.nan_to_num(self._of_pairs(metric) - of_data)[..., None, :]
 
         values = metric.select_part(self.once(("replicates", metric.pairs, step), compute))
         return np.clip(values, metric.low, metric.high)
 
     def _pooled(self, run: int, metric: Metric) -> PooledItems | None:
         """Return the items of one run as ``metric`` reads them, pooled; None if it needs them one by one."""
-        confidence, correct = self.items_of(run, metric)
-        if not can_be_pooled(metric, correct):
+        items = self.sorted_items(run, metric)
+        if not can_be_pooled(metric, items.correct):
             return None
-        side = self.conventions.forecasts and metric.of_likelier_side
-        start, end = self.starts[run], self.ends[run]
-        rows = np.repeat(np.arange(end - start), self.sums["items"][start:end].astype(np.int64))
-        draws = Draws(self._drawn_kind, self.clusters[start:end], self.drawn_from)
-        return self.once(("pooled", run, side), lambda: pooled_items(confidence, correct, rows, draws))
+        draws = Draws(self._drawn_kind, self.clusters[self.starts[run] : self.ends[run]], self.drawn_from)
+        return self.once(("pooled", run, self._sided(metric)), lambda: pooled_items(items, draws))
 
     def _replicates_of_totals(self, metric: Metric, step: float) -> Floats:
         shared, mass = shares_sums(metric), {} if self.is_function_of_totals(metric) else self._mass_drawn
@@ -534,74 +528,100 @@ class Evidence:
     def _without_groups(self, metric: Metric, run: int, group: Ints, groups: int) -> Floats:
         """Compute a metric of pairs or bins for one run, leaving out each group of its rows in turn, shape (groups,)."""
         check_time_limit()
-        rows = slice(self.starts[run], self.ends[run])
-        items = np.repeat(group, self.sums["items"][rows].astype(np.int64))
-        confidence, correct = self.items_of(run, metric)
+        items, rows = self.sorted_items(run, metric), slice(self.starts[run], self.ends[run])
+        group_of_items = group[items.row]
         if metric.pairs is not None:
-            return items_without_each(metric, confidence, correct, items, groups)
+            return items_without_each(metric, items, group_of_items, groups)
         left = {
             name: total[run] - sum_by_place(self.contributions(metric)[name][rows], group, groups)
             for name, total in self.totals(metric).items()
         }
         count = self.conventions.mass_bins or 0
-        bins = [mass_bins(confidence[items != index], correct[items != index], count) for index in range(groups)]
+        others = (group_of_items != index for index in range(groups))
+        bins = [mass_bins(items.confidence[kept], items.correct[kept], count) for kept in others]
         return metric.value(left | dict(zip(BIN_COLUMNS, map(np.array, zip(*bins, strict=True)), strict=True)), self.conventions)
 
     # -- items ---------------------------------------------------------------------------------------------------------
 
-    def _pairs(self, metric: Metric | None = None) -> tuple[Floats, Floats]:
-        assert self.item_arrays is not None, "gathered for metrics that need no items"
-        return self.item_arrays if metric is None else metric.side(*self.item_arrays, self.conventions)
+    @property
+    def _items(self) -> SortedItems:
+        assert self.rows.items is not None, "gathered for metrics that need no items"
+        return self.rows.items
 
     @cached_property
     def _items_before(self) -> Ints:
         """Number of items before each row and, last, of all items, shape (rows + 1,)."""
         return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
 
-    def _cuts(self, firsts: Ints) -> Ints:
-        """Return the index of the first item of each of the rows ``firsts``, then the number of items, shape (firsts + 1,)."""
-        cuts: Ints = self._items_before[np.append(firsts, len(self.places))]
-        return cuts
+    @cached_property
+    def first_items(self) -> Ints:
+        """Index of each run's first item, shape (runs,)."""
+        return self._items_before[self.starts]
 
-    def _of_items(self, column: Ints) -> Ints:
-        """Repeat a column of shape (rows,) for the items of each row, shape (items,)."""
-        return np.repeat(column, np.diff(self._items_before))
+    def _sided(self, metric: Metric | None) -> bool:
+        """Whether a metric reads the likelier side of forecasts, whose order by confidence is another one."""
+        return metric is not None and self.conventions.forecasts and metric.of_likelier_side
+
+    def sorted_items(self, run: int, metric: Metric | None = None) -> SortedItems:
+        """Return a run's items as a metric reads them, else as stored. Rows count from the first one of the run."""
+
+        def compute() -> SortedItems:
+            first, end = self._items_before[[self.starts[run], self.ends[run]]]
+            row, confidence, correct = (part[first:end] for part in vars(self._items).values())
+            row = row - self.starts[run]
+            if metric is None or not self._sided(metric):
+                return SortedItems(row, confidence, correct)
+            confidence, correct = metric.side(confidence, correct, self.conventions)
+            order = np.lexsort((row, confidence))
+            return SortedItems(row[order], confidence[order], correct[order])
+
+        return self.once(("items", run, self._sided(metric)), compute)
 
     def items_of(self, run: int, metric: Metric | None = None) -> tuple[Floats, Floats]:
-        """Return confidence and correctness of a run's items, by question and clue, as a metric reads them, else as stored."""
-        confidence, correct = self._pairs(metric)
-        start, end = self._cuts(self.starts)[run : run + 2]
-        return confidence[start:end], correct[start:end]
+        """Return confidence, ascending, and correctness of a run's items as a metric reads them, else as stored."""
+        items = self.sorted_items(run, metric)
+        return items.confidence, items.correct
 
     def unit_of_items(self, run: int) -> Ints:
         """Return the unit of each item of one run, in the order of ``items_of``, shape (items,)."""
-        start, end = self._cuts(self.starts)[run : run + 2]
-        units: Ints = self._of_items(self.unit_of_rows)[start:end]
+        units: Ints = self.unit_of_rows[self.sorted_items(run).row + self.starts[run]]
         return units
 
-    def _from_pairs(self, metric: Metric, firsts: Ints) -> Floats:
-        """Compute a metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
-        if not len(firsts):
-            return np.zeros(0)
-        return metric.select_part(self._of_pairs(metric, firsts))
+    def cluster_of_items(self, run: int, metric: Metric | None = None) -> Ints:
+        """Return the group of units that each item of one run is drawn with, in the order of ``items_of``, shape (items,)."""
+        clusters: Ints = self.clusters[self.sorted_items(run, metric).row + self.starts[run]]
+        return clusters
 
-    def _of_pairs(self, metric: Metric, firsts: Ints) -> Floats:
-        """Compute the kernel of a metric of pairs in the same way, shape (firsts,) or (metrics, firsts)."""
-        cuts = self._cuts(firsts)
-        pairs = self._sorted_pairs(metric) if len(firsts) == len(self.runs) else self._pairs(metric)
-        kernel = partial(kernel_by_group, metric, *pairs, cuts.tolist())
-        return self.once(("pairs", metric.pairs, cuts.tobytes()), kernel)
+    def _by_row(self, metric: Metric | None = None) -> SortedItems:
+        """Return the items of all runs, as a metric reads them, by row."""
 
-    def _sorted_pairs(self, metric: Metric) -> tuple[Floats, Floats]:
-        """Return the items of each run by confidence, so that the kernels, which sort what they are given, find them sorted."""
+        def compute() -> SortedItems:
+            items = self._items
+            order = np.argsort(items.row, kind="stable")
+            confidence, correct = items.confidence[order], items.correct[order]
+            if metric is not None:
+                confidence, correct = metric.side(confidence, correct, self.conventions)
+            return SortedItems(items.row[order], confidence, correct)
 
-        def compute() -> tuple[Floats, Floats]:
-            confidence, correct = self._pairs(metric)
-            cuts = self._cuts(self.starts).tolist()
-            order = [start + np.argsort(confidence[start:end], kind="stable") for start, end in pairwise(cuts)]
-            return confidence[joined(order, np.int64)], correct[joined(order, np.int64)]
+        return self.once(("items by row", self._sided(metric)), compute)
 
-        return self.once(("sorted", self.conventions.forecasts and metric.of_likelier_side), compute)
+    def _of_pairs(self, metric: Metric) -> Floats:
+        """Compute the kernel of a metric of pairs for each run, shape (runs,) or (metrics, runs)."""
+
+        def compute() -> Floats:
+            return values_of_groups(metric, (self.items_of(run, metric) for run in range(len(self.runs))))
+
+        return self.once(("pairs", metric.pairs), compute)
+
+    def _pairs_by_row(self, metric: Metric) -> Floats:
+        """Compute the kernel of a metric of pairs for each row, shape (rows,) or (metrics, rows)."""
+
+        def compute() -> Floats:
+            items = self._by_row(metric)
+            cuts = pairwise(self._items_before.tolist())
+            return values_of_groups(metric, ((items.confidence[first:end], items.correct[first:end]) for first, end in cuts))
+
+        return self.once(("pairs by row", metric.pairs), compute)
 
     @cached_property
     def _mass_drawn(self) -> dict[str, Floats]:
@@ -613,18 +633,16 @@ class Evidence:
     def _drawn_kind(self) -> DrawnKind:
         return "weights" if self.smooth else "questions"
 
-    def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats], metric: Metric | None) -> Floats:
-        """Compute replicates of shape (..., REPLICATES, runs) from the items of one run after another; see ``items_of``."""
+    def _by_run(self, replicates: Callable[[SortedItems, Draws], Floats], metric: Metric | None) -> Floats:
+        """Compute replicates of shape (..., REPLICATES, runs) from the items of one run after another."""
         kind = self._drawn_kind
         if not self.runs:  # a call without items gives the shape of the replicates
-            nothing = np.zeros(0, np.int64)
-            empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws(kind, nothing, self.drawn_from))
-            return np.zeros((*empty.shape, 0))
+            nothing = SortedItems.concatenate([])
+            return np.zeros((*replicates(nothing, Draws(kind, nothing.row, self.drawn_from)).shape, 0))
         results = []
         for run, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
-            sizes = self.sums["items"][start:end].astype(np.int64)
             draws = Draws(kind, self.clusters[start:end], self.drawn_from)
-            results.append(replicates(*self.items_of(run, metric), np.repeat(np.arange(len(sizes)), sizes), draws))
+            results.append(replicates(self.sorted_items(run, metric), draws))
         return np.stack(results, axis=-1)
 
     # -- cells of confidence -------------------------------------------------------------------------------------------
@@ -657,31 +675,29 @@ class Evidence:
         cut = "mass" if metric.pairs is None else metric.distance == "sum"
         return Sums(f"cells by {cut}", (), lambda evidence: evidence.cell_columns(metric))
 
-    def cell_columns(self, metric: Metric) -> dict[str, SparseColumn]:
+    def cell_columns(self, metric: Metric) -> Mapping[str, Summand]:
         """Return number, confidence and correctness of items by row and cell of ``residuals``, as ``BIN_COLUMNS``."""
         if metric.pairs is None:
             return self.mass_columns()
-        confidence, _ = self._pairs()
+        items = self._items
         if metric.distance == "sum":
             # With few items per cell, sign flips understate how much chance adds to sums of absolute values.
-            return self._in_cells(np.minimum((confidence * WIDTHS).astype(np.int64), WIDTHS - 1), WIDTHS)
-        return self._in_cells(np.rint(confidence * (PERCENTS - 1)).astype(np.int64), PERCENTS)
+            cell, count = np.minimum((items.confidence * WIDTHS).astype(np.int64), WIDTHS - 1), WIDTHS
+        else:
+            cell, count = np.rint(items.confidence * (PERCENTS - 1)).astype(np.int64), PERCENTS
+        weights = (np.ones(len(cell)), items.confidence, items.correct)
+        return {name: ItemColumn(items.row, cell, column, count) for name, column in zip(BIN_COLUMNS, weights, strict=True)}
 
     def mass_columns(self) -> dict[str, SparseColumn]:
         """Return the same for the equal-mass bins of each run."""
-        count = self.conventions.mass_bins or 0
-        order, bins = assign_mass_bins(self._pairs()[0], np.diff(self._cuts(self.starts)), count)
-        cell = np.empty(len(order), np.int64)
-        cell[order] = bins
-        return self._in_cells(cell, count)
-
-    def _in_cells(self, cell: Ints, count: int) -> dict[str, SparseColumn]:
-        cells, entry = np.unique(self._of_items(np.arange(len(self.places))) * count + cell, return_inverse=True)
+        count, items = self.conventions.mass_bins or 0, self._items
+        sizes = np.diff(self._items_before[np.append(self.starts, len(self.places))])
+        cells, entry = np.unique(items.row * count + mass_bins_of_sorted(sizes, count), return_inverse=True)
         row, place = np.divmod(cells, max(1, count))
         first = np.searchsorted(row, np.arange(len(self.places) + 1))
         return {
             name: SparseColumn(first, place, np.bincount(entry, weights, len(cells)).astype(float), count)
-            for name, weights in zip(BIN_COLUMNS, (None, *self._pairs()), strict=True)
+            for name, weights in zip(BIN_COLUMNS, (None, items.confidence, items.correct), strict=True)
         }
 
     def bins_of_units(self) -> tuple[Ints, Ints, Floats, Floats]:

@@ -18,7 +18,7 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
 from queries.engine.bootstrap import LEVEL
 from queries.engine.evidence import Evidence
-from queries.engine.rows import Rows
+from queries.engine.rows import Rows, SortedItems
 from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Ints
@@ -123,20 +123,23 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
 
     plain = {name: column for name, column in evidence.sums.items() if name not in BIN_COLUMNS}
     binned = evidence.binned | {name: sparse(column) for name, column in evidence.sums.items() if name in BIN_COLUMNS}
-    pairs = evidence.item_arrays
-    if pairs is not None:
-        of_items = np.append(
-            np.repeat(evidence.run_of_rows, evidence.sums["items"].astype(np.int64)), np.repeat(np.arange(runs), items)
+    sorted_items = evidence.rows.items
+    if sorted_items is not None:
+        asked = np.repeat(np.arange(runs), items)
+        above = [np.searchsorted(evidence.items_of(run)[0], confidence[run], side="right") for run in range(runs)]
+        place = (evidence.first_items + above)[asked]
+        sorted_items = SortedItems(
+            np.insert(sorted_items.row + evidence.run_of_rows[sorted_items.row], place, (evidence.ends + np.arange(runs))[asked]),
+            np.insert(sorted_items.confidence, place, stated_by),
+            np.insert(sorted_items.correct, place, correct),
         )
-        sorted_items = np.argsort(of_items, kind="stable")
-        pairs = np.append(pairs[0], stated_by)[sorted_items], np.append(pairs[1], correct)[sorted_items]
     samples = evidence.rows.samples
     extended = Rows(
         run=np.append(evidence.run_of_rows, np.arange(runs))[order],
         places=np.append(evidence.places, np.full(runs, evidence.selected))[order],
         sums={name: with_row(name, dense(column)) for name, column in plain.items()},
         binned={name: with_bins(name, column) for name, column in binned.items()},
-        item_arrays=pairs,
+        items=sorted_items,
         samples=samples and samples.moved(np.argsort(order)[:rows]),
     )
     return Evidence(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,19 +11,19 @@ from queries.metrics.metric import Metric
 from queries.query_time_limit import check_time_limit
 
 
-def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: Sequence[int]) -> Floats:
-    """Compute the kernel of a metric of pairs for each of several groups of items. Identical groups are computed once.
+def values_of_groups(metric: Metric, groups: Iterable[tuple[Floats, Floats]]) -> Floats:
+    """Compute the kernel of a metric of pairs for groups of items, given by confidence and correctness.
 
-    Items are in the order of questions and clues; ``cuts`` are the index of the first item of each group, and their number.
-    Returns shape (groups,), or (metrics, groups), from which ``Metric.select_part`` picks one.
+    Equal groups are computed once. Returns shape (groups,), or (metrics, groups), from which ``Metric.select_part`` picks one.
     """
     known: dict[tuple[bytes, bytes], Floats] = {}
     values = []
-    for first, end in pairwise(cuts):
-        group = confidence[first:end], correct[first:end]
+    for group in groups:
         key = group[0].tobytes(), group[1].tobytes()
         if key not in known:
             check_time_limit()
             known[key] = metric.kernel_values(*group)
         values.append(known[key])
+    if not values:  # a call without items gives the shape
+        return metric.kernel_values(*np.zeros((2, 0)))[..., None][..., :0]
     return np.stack(values, axis=-1)

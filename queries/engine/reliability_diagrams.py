@@ -175,8 +175,8 @@ def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
     if count is None:
         edges = [edge / 10 for edge in range(11)]
         return [*pairwise(edges), *([(1.0, 1.0)] if evidence.conventions.binning == "width10+1" else [])]
-    ascending = np.sort(evidence.items_of(run)[0])
-    return [(part[0], part[-1]) if len(part) else (np.nan, np.nan) for part in np.array_split(ascending, count)]
+    parts = np.array_split(evidence.items_of(run)[0], count)
+    return [(part[0], part[-1]) if len(part) else (np.nan, np.nan) for part in parts]
 
 
 def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[ReliabilityBin]:

@@ -66,6 +66,28 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class SortedItems:
+    """Items, run by run, those of a run by ascending confidence, and equal ones in the order of questions and clues.
+
+    ``row`` is the index of each item's row. All have shape (items,).
+    """
+
+    row: Ints
+    confidence: Floats
+    correct: Floats
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[SortedItems]) -> SortedItems:
+        columns = (("row", np.int64), ("confidence", float), ("correct", float))
+        return cls(*(joined([getattr(part, name) for part in parts], kind) for name, kind in columns))
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> SortedItems:
+        """Select the items of the rows for which ``rows``, shape (rows,), is true, and renumber the rows."""
+        kept, number = rows[self.row], np.cumsum(rows) - 1
+        return SortedItems(number[self.row[kept]], self.confidence[kept], self.correct[kept])
+
+
+@dataclass(frozen=True)
 class Rows:
     """Statistics by run and, within a run, by question in the dataset's order.
 
@@ -74,8 +96,7 @@ class Rows:
         places: index of each row's question among the selected questions, shape (rows,).
         sums: plain statistics by name, each of shape (rows,) or (rows, ...).
         binned: statistics of bins by name, mostly 0, each of shape (rows, width).
-        item_arrays: confidence and correctness of each item, in the order of the rows and of their clues, each of shape
-            (items,). None if no metric or binning needs them.
+        items: None if no metric or binning needs them.
         samples: None where no question has several samples.
         sample: the sample of each row, empty unless there is one row per sample.
     """
@@ -84,35 +105,38 @@ class Rows:
     places: Ints
     sums: dict[str, Floats]
     binned: dict[str, SparseColumn] = field(default_factory=dict)
-    item_arrays: tuple[Floats, Floats] | None = None
+    items: SortedItems | None = None
     samples: Samples | None = None
     sample: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def select(self, kept: NDArray[np.bool_]) -> Rows:
         """Select the rows for which ``kept``, shape (rows,), is true. Runs are numbered as before."""
-        items = np.repeat(kept, self.sums["items"].astype(np.int64))
         return Rows(
             self.run[kept],
             self.places[kept],
             {name: values[kept] for name, values in self.sums.items()},
             {name: column[kept] for name, column in self.binned.items()},
-            self.item_arrays and (self.item_arrays[0][items], self.item_arrays[1][items]),
+            self.items and self.items.of_rows(kept),
             self.samples and self.samples.of_rows(kept),
         )
 
 
 class Responses(NamedTuple):
-    """Items of one run, in the order of questions, samples and clues. ``place`` is that of the chosen question."""
+    """Items of one run, in the order of questions, samples and clues. ``place`` is that of the chosen question.
+
+    ``order`` are the items by ascending confidence; None if they were not sorted yet.
+    """
 
     place: Ints
     clue: NDArray[np.integer[Any]]
     confidence: Floats
     correct: Floats
     sample: Ints | None = None
+    order: NDArray[np.int32] | None = None
 
 
 class _RunRows(NamedTuple):
-    """Rows of one run. ``items`` are None if only stored statistics are needed."""
+    """Rows of one run. ``items`` are None if only stored statistics are needed. ``order`` is as in ``Responses``."""
 
     run: int
     places: Ints
@@ -120,6 +144,7 @@ class _RunRows(NamedTuple):
     bins: Bins | None
     items: Items | None
     sample: Ints | None = None
+    order: NDArray[np.integer[Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -199,21 +224,21 @@ class RowReader:
 
     def _joined(self, parts: Iterable[_RunRows], runs: Sequence[str], reads: Set[str], with_items: bool) -> Rows:
         names = reads - {*BIN_COLUMNS, *distribution_statistics.COLUMNS}
-        filled, items = [], [(np.empty(0), np.empty(0))]
+        filled, items, before = [], [], 0
         for part in parts:
             if len(part.places):
                 if with_items and part.items is not None:
-                    items.append((part.items.confidence, part.items.correct))
+                    items.append(_sorted_items(part.items, part.order, before))
                 completed = part.sums | self._further_sums(part, runs[part.run], reads)
-                filled.append(part._replace(sums=completed, items=None))  # the other items are released
+                filled.append(part._replace(sums=completed, items=None, order=None))  # the other items are released
+                before += len(part.places)
         bins = [part.bins for part in filled if part.bins is not None]
-        confidence, correct = zip(*items, strict=True)
         return Rows(
             run=np.repeat([part.run for part in filled], [len(part.places) for part in filled]).astype(np.int64),
             places=joined([part.places for part in filled], np.int64),
             sums={name: joined([part.sums[name] for part in filled], float) for name in names},
             binned=bin_columns(Bins.concatenate(bins)) if reads & {*BIN_COLUMNS} else {},
-            item_arrays=(np.concatenate(confidence), np.concatenate(correct)) if with_items else None,
+            items=SortedItems.concatenate(items) if with_items else None,
             sample=joined([part.sample for part in filled if part.sample is not None], np.int64),
         )
 
@@ -240,13 +265,14 @@ class RowReader:
         for index, (row, place) in enumerate(zip(rows, places, strict=True)):
             whole = len(row) == len(self.positions) and all(len(column[index]) == len(row) for column in columns.values())
             of_run = {name: column[index] if whole else column[index][row] for name, column in columns.items()}
-            items = None
+            items = order = None
             if items_of_runs is not None:
                 part = items_of_runs[index]
                 chosen, sizes = part.of_rows(row)
                 items = Items(part.confidence[chosen], part.correct[chosen], np.append(0, np.cumsum(sizes)))
+                order = part.order_of(chosen)
             of_bins = bin_sums(items, closed) if binned and bins is None and items is not None else bins and bins[index].take(row)
-            yield _RunRows(index, place, of_run, of_bins or None, items)
+            yield _RunRows(index, place, of_run, of_bins or None, items, order=order)
 
     def _computed(self, runs: Sequence[str], reads: Set[str], by_sample: bool = False) -> Iterator[_RunRows]:
         """Yield the rows of each run, or of each of its samples, from the items that the selection keeps."""
@@ -262,7 +288,7 @@ class RowReader:
             first = np.append(starts, len(part.place))
             items = Items(part.confidence, part.correct, first, clues.curves_at(at), sequences, clues.words[at])
             bins = bin_sums(items, self.selection.conventions.closed) if binned and len(starts) else None
-            yield _RunRows(index, part.place[starts], sums(items, reads & STATISTICS.keys()), bins, items, sample)
+            yield _RunRows(index, part.place[starts], sums(items, reads & STATISTICS.keys()), bins, items, sample, part.order)
 
     def _selected(self, runs: Sequence[str], clues: Clues) -> Iterator[tuple[int, Responses]]:
         """Yield the index and the responses of each run that the selection keeps."""
@@ -282,5 +308,12 @@ class RowReader:
                 if self.selection.filters_items:
                     kept = np.flatnonzero(item_filter.kept(entries, self.positions[place], clue))
                     entries, place, clue = entries[kept], place[kept], clue[kept]
-                sample = None if items.sample is None else items.sample[entries]
-                yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample)
+                sample, order = None if items.sample is None else items.sample[entries], items.order_of(entries)
+                yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample, order)
+
+
+def _sorted_items(items: Items, order: NDArray[np.integer[Any]] | None, first_row: int) -> SortedItems:
+    if order is None:
+        order = np.argsort(items.confidence, kind="stable")
+    row = np.repeat(np.arange(first_row, first_row + len(items.first) - 1), np.diff(items.first))
+    return SortedItems(row[order], items.confidence[order], items.correct[order])

@@ -49,11 +49,22 @@ class SparseColumn:
         return SparseColumn(first, self.bin[entries], self.values[entries], self.width)
 
 
-def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Floats:
+@dataclass(frozen=True)
+class ItemColumn:
+    """A column of shape (rows, width) that is only summed: one entry for each item, with its row and bin, in any order."""
+
+    row: Ints
+    bin: Ints
+    values: Floats
+    width: int
+
+
+def sum_by_place(column: Floats | SparseColumn | ItemColumn, places: Ints, count: int) -> Floats:
     """Sum a column of shape (rows, ...) over the rows at each place, from 0; shape (count, ...)."""
-    if isinstance(column, SparseColumn):
+    if isinstance(column, SparseColumn | ItemColumn):
         width = column.width
-        cells = np.repeat(places * width, np.diff(column.first)) + column.bin
+        at = places[column.row] if isinstance(column, ItemColumn) else np.repeat(places, np.diff(column.first))
+        cells = at * width + column.bin
         return np.bincount(cells, column.values, count * width).astype(float, copy=False).reshape(count, width)
     flat = column.reshape(len(column), math.prod(column.shape[1:]))  # width 0 if a dataset has no classes
     totals = np.zeros((count, flat.shape[1]))
@@ -97,7 +108,8 @@ class RunItems(Arrays):
     """The items of one run, sorted by question, sample and clue. Each question is a row.
 
     ``positions`` are those of the rows' questions in the dataset, ascending. ``first`` is the index of each row's first item and,
-    last, the number of items. ``sample`` is consistent across questions, None if the run has one answer to each clue.
+    last, the number of items. ``order`` are the items by ascending confidence, equal ones in their order here, shape (items,).
+    ``sample`` is consistent across questions, None if the run has one answer to each clue.
     """
 
     positions: NDArray[np.int32]
@@ -105,12 +117,22 @@ class RunItems(Arrays):
     clue: NDArray[np.int32]
     confidence: Floats
     correct: Floats
+    order: NDArray[np.int32]
     sample: Ints | None = None
 
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the items of some ascending rows, shape (items,), and the number of items of each row, shape (rows,)."""
         first, items = entries_of(self.first, rows)
         return items, np.diff(first)
+
+    def order_of(self, items: Ints) -> NDArray[np.int32]:
+        """Return the order by confidence of some ascending items, as indices of ``items``: a filter needs no sort."""
+        if len(items) == len(self.order):
+            return self.order
+        kept = np.zeros(len(self.order), dtype=bool)
+        kept[items] = True
+        number = np.cumsum(kept, dtype=np.int32) - 1
+        return number[self.order[kept[self.order]]]
 
 
 @dataclass(frozen=True)
@@ -230,17 +252,14 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: Co
             correct,
             *(("sample",) if sampled.intersection(missing) else ()),
         )
-        return {
-            run: RunItems(
-                order.positions,
-                order.first,
-                table["clue"].to_numpy()[order.rows],
-                float_array(table["confidence"])[order.rows],
-                float_array(table["correct"])[order.rows],
-                sample_numbers(table["sample"])[order.rows] if run in sampled else None,
-            )
-            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states)
-        }
+        items = {}
+        for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states):
+            clue = table["clue"].to_numpy()[order.rows]
+            confidence, right = (float_array(table[name])[order.rows] for name in ("confidence", "correct"))
+            ascending = np.argsort(confidence, kind="stable").astype(np.int32)
+            sample = sample_numbers(table["sample"])[order.rows] if run in sampled else None
+            items[run] = RunItems(order.positions, order.first, clue, confidence, right, ascending, sample)
+        return items
 
     name = cache_name("items", counted.states)
     return snapshot.cached(dataset, f"attempts at {name}" if counted.attempts else name, runs, read)

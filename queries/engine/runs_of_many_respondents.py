@@ -67,7 +67,7 @@ class RespondentCells:
         cells = self.cells
         draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
         if metric.pairs is not None:
-            return metric.select_part(item_replicates(metric, *cells.items_of(0, metric), self._row_of_items, draws, step))
+            return metric.select_part(item_replicates(metric, cells.sorted_items(0, metric), draws, step))
         parts: list[dict[str, Floats]] = []
         columns = {name: dense(values) for name, values in cells.contributions(metric).items()}
         mass = {} if cells.is_function_of_totals(metric) else self._mass_bins(draws)
@@ -86,13 +86,9 @@ class RespondentCells:
             totals = stepped_totals(totals, {name: values[0] for name, values in cells.totals(metric).items()}, step)
         return metric.value(totals | mass, cells.conventions)
 
-    @property
-    def _row_of_items(self) -> Ints:
-        return np.repeat(np.arange(len(self.respondent)), self.cells.sums["items"].astype(np.int64))
-
     def _mass_bins(self, draws: Draws) -> dict[str, Floats]:
         assert self.cells.conventions.mass_bins is not None
-        bins = mass_bins_replicates(*self.cells.items_of(0), self._row_of_items, draws, self.cells.conventions.mass_bins)
+        bins = mass_bins_replicates(self.cells.sorted_items(0), draws, self.cells.conventions.mass_bins)
         return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
 
     def _from_questions(self, metric: Metric, weights: Iterable[tuple[Floats, Floats]], starts: Ints) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ from data import sufficient_statistics
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, UNSTORED_SUMS, Items
 from queries.engine.evidence import Evidence, Run
-from queries.engine.rows import Rows
+from queries.engine.rows import Rows, SortedItems
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions
 
@@ -73,6 +73,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         first = np.append(0, np.cumsum(answered.sum(axis=-1).reshape(-1)))
         items = Items(c[answered], y[answered], first, dict.fromkeys(CURVES, h[answered]))
         sums |= sufficient_statistics.sums(items, UNSTORED_SUMS)
+    order = np.lexsort((c[answered], row // questions))
     sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
@@ -82,7 +83,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
             run=np.repeat(np.arange(runs), questions),
             places=np.tile(np.arange(questions), runs),
             sums=sums,
-            item_arrays=(c[answered], y[answered]),
+            items=SortedItems(row[order], c[answered][order], y[answered][order]),
         ),
     )
 
@@ -94,7 +95,9 @@ def repeated(evidence, copies):
     """
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
     left, run = np.unique(run, return_inverse=True)
-    items = np.repeat(copies, evidence.sums["items"].astype(int))
+    items = evidence.rows.items
+    of_items, first = copies[items.row], (np.cumsum(copies) - copies)[items.row]
+    copy = np.arange(of_items.sum()) - np.repeat(np.cumsum(of_items) - of_items, of_items)
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
         selected_questions=evidence.selected_questions,
@@ -103,6 +106,8 @@ def repeated(evidence, copies):
             run=run,
             places=np.repeat(evidence.places, copies),
             sums={name: np.repeat(dense(values), copies, axis=0) for name, values in evidence.statistics.items()},
-            item_arrays=tuple(np.repeat(part, items) for part in evidence.item_arrays),
+            items=SortedItems(
+                np.repeat(first, of_items) + copy, np.repeat(items.confidence, of_items), np.repeat(items.correct, of_items)
+            ),
         ),
     )

@@ -93,10 +93,10 @@ def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binni
     selection = RELAY.replace(conventions=Conventions(binning))
     evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["corp_mcb"]])
     for index, run in enumerate(reliability(snapshot, selection).runs):
-        confidence, correct = evidence.items_of(index)
-        rows_of_run = slice(evidence.starts[index], evidence.ends[index])
-        question = np.repeat(evidence.places[rows_of_run], evidence.sums["items"][rows_of_run].astype(int))
-        labelled = [((c, y), q) for c, y, q in zip(confidence.tolist(), correct.tolist(), question.tolist(), strict=True)]
+        items = evidence.sorted_items(index)
+        question = evidence.places[evidence.starts[index] + items.row]
+        columns = (items.confidence.tolist(), items.correct.tolist(), question.tolist())
+        labelled = [((c, y), q) for c, y, q in zip(*columns, strict=True)]
         for bin_, (_, _, pairs) in zip(run.bins, cut([pair for pair, _ in labelled], binning), strict=True):
             if not pairs:
                 assert (bin_.low, bin_.high) == (None, None)
@@ -127,3 +127,10 @@ def test_over_a_single_question_there_are_no_bands(snapshot):
 @pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
 def test_nothing_selected(snapshot, selection, binning):
     assert reliability(snapshot, selection.replace(conventions=Conventions(binning))).runs == []
+
+
+def test_diagrams_of_some_runs_are_those_among_all(snapshot):
+    for selection in (RELAY, Selection("relay", common=True)):
+        every = {run.run: run for run in reliability(snapshot, selection).runs}
+        for run, diagram in every.items():
+            assert reliability(snapshot, selection, shown=[run]).runs == [diagram]

@@ -13,8 +13,9 @@ from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels import calibration_tests as kernel
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
-from queries.metrics.kernels.ece_variants import smooth_curve
+from queries.metrics.kernels.ece_variants import smooth_curve, smooth_ece
 from queries.reliability import SCORE_METRICS, triptych
 from queries.selection import Selection
 from tests.helpers import calibration_simulation
@@ -82,7 +83,8 @@ def test_the_smooth_diagram_is_near_what_was_drawn():
     chance = np.random.default_rng(2)
     confidence = np.sort(chance.random(20_000))
     correct = (chance.random(20_000) < confidence**2).astype(float)
-    stated, accuracy, density = smooth_curve(confidence, correct)
+    (width,) = smooth_ece(confidence, correct, ItemWeights.equal(20_000))
+    stated, accuracy, density = smooth_curve(confidence, correct, width)
     inside = (stated > 0.2) & (stated < 0.8)
     assert inside.sum() > 50 and np.abs(accuracy - stated**2)[inside].max() < 0.05
     assert density[inside] == pytest.approx(1, abs=0.1)

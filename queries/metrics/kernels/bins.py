@@ -124,11 +124,16 @@ def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -
     Returns indices of the items sorted by part and confidence, and the bin of each item in that order, from 0; shape (n,) each.
     """
     part = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((confidence, part))
+    return np.lexsort((confidence, part)), mass_bins_of_sorted(sizes, count)
+
+
+def mass_bins_of_sorted(sizes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the equal-mass bin, from 0, of items that are sorted by confidence within each of consecutive parts, shape (n,)."""
+    part = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(part)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     small, larger = (of_part[part] for of_part in np.divmod(sizes, count))
     # The first ``larger`` bins hold one more item.
-    return order, np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
+    return np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
 
 
 def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:

@@ -54,6 +54,15 @@ class ItemWeights:
         result: Floats = np.bincount(cell * groups + self.group, values, cells * groups).reshape(cells, groups) @ self.by_group
         return result
 
+    def counts(self, cell: Ints, cells: int) -> Floats:
+        """Return the weighted numbers of items in cells, shape (cells, k); weights must be whole numbers.
+
+        Single precision is exact up to 2^24, and twice as fast.
+        """
+        groups = len(self.by_group)
+        items = np.bincount(cell * groups + self.group, minlength=cells * groups).reshape(cells, groups)
+        return (items.astype(np.float32) @ self.by_group.astype(np.float32)).astype(float)
+
     def totals(self, values: Floats, firsts: Ints) -> Floats:
         """Return the weighted sums of values, shape (n,), over groups of items from each of ``firsts`` on, shape (groups, k)."""
         if self.count == 1 and len(firsts):

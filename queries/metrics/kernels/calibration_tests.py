@@ -47,7 +47,7 @@ def calibration_tests(confidence: Floats, correct: Floats, cluster: Ints, cluste
     Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences). ``benchmarks/inference.md`` shows how often they reject
     calibrated runs.
     """
-    if len(np.unique(cluster)) < 2:
+    if np.count_nonzero(np.bincount(cluster)) < 2:
         return CalibrationTests(np.nan, np.nan, np.nan)
     order = np.argsort(confidence, kind="stable")
     confidence, correct, cluster = confidence[order], correct[order], cluster[order]
@@ -198,17 +198,17 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
         return np.asarray((columns * (items.sizes * chance * (1 - chance))) @ columns.T)
 
     coefficients = np.zeros(len(columns))
+    before = loss(coefficients)
     for _ in range(STEPS):
         chance = expit(coefficients @ columns + offset)
         step = np.linalg.lstsq(curvature(chance), columns @ (items.right - items.sizes * chance), rcond=1e-12)[0]
-        before = loss(coefficients)
-        while loss(coefficients + step) > before and np.abs(step).max() > CLOSE:
+        while (after := loss(coefficients + step)) > before and np.abs(step).max() > CLOSE:
             step = step / 2  # where the likelihood is flat, a full step can overshoot the maximum
-        coefficients = coefficients + step
+        coefficients, before = coefficients + step, after
         if np.abs(step).max() < CLOSE:
             break
     estimate = float(coefficients[0])
-    count = len(np.unique(items.question))
+    count = np.count_nonzero(np.bincount(items.question))
     if count < 2:
         return estimate, np.nan, np.nan
     chance = expit(coefficients @ columns + offset)

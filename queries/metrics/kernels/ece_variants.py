@@ -232,14 +232,13 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     return np.where(items > 0, (low + high) / 2, np.nan)
 
 
-def smooth_curve(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+def smooth_curve(confidence: Floats, correct: Floats, width: float) -> tuple[Floats, Floats, Floats]:
     """Compute the smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE with width smECE.
 
-    The width is at least 1 / 128, the distance between two points of the grid. Returns confidences, the smoothed accuracy there,
-    and the smoothed density of items (share per unit of confidence), shape (points,) each. Points with at most a hundredth of the
-    highest density are left out. Source: Blasiok & Nakkiran 2024.
+    The width is ``smooth_ece`` of the items, but at least 1 / 128, the distance between two points of the grid. Returns
+    confidences, the smoothed accuracy there, and the smoothed density of items (share per unit of confidence), shape (points,)
+    each. Points with at most a hundredth of the highest density are left out. Source: Blasiok & Nakkiran 2024.
     """
-    (width,) = smooth_ece(confidence, correct, ItemWeights.equal(len(confidence)))
     if not len(confidence):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     damped = np.exp(-((np.pi * np.arange(GRID) * max(width, 1 / GRID)) ** 2) / 2)

@@ -7,6 +7,7 @@ Confidence and correctness are in [0, 1], shape (n,).
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -115,9 +116,10 @@ def consistency_band(
     Source: Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (correlated draws). The simultaneous
     band is the mean of the curves plus and minus a multiple of their pointwise standard deviation (``_simultaneous_margin``).
     """
-    if len(np.unique(confidence)) > MAX_LEVELS:
-        confidence = np.rint(confidence * FINE) / FINE
     stated, number = distinct(confidence)
+    if len(stated) > MAX_LEVELS:
+        confidence = np.rint(confidence * FINE) / FINE
+        stated, number = distinct(confidence)
     count = np.bincount(number, minlength=len(stated))
     shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
@@ -226,6 +228,7 @@ def _pairs(number: Ints, sizes: Ints, levels: int) -> csr_array:
     return csr_array(items.T @ items - diags_array(np.bincount(number, minlength=levels).astype(float)))
 
 
+@lru_cache(maxsize=1)
 def _normal_nodes() -> tuple[Floats, Floats]:
     """Return nodes and weights of the quadrature over a standard normal number, shape (NODES,) each."""
     nodes, weights = hermegauss(NODES)

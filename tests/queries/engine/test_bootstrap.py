@@ -29,6 +29,7 @@ from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import holm
 from queries.engine.primary_metric import RankedMetrics
 from queries.engine.ranked_metric_rows import metric_cells, ranks
+from queries.engine.rows import SortedItems
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection, number
@@ -347,12 +348,13 @@ def test_many_items_have_the_same_interval(key, decimals):
     metric, row = CATALOGUE[key], np.arange(6_000) // 4
     draws = Draws("questions", question_clusters(1_500), MAX_CLUSTERS)
     order = np.argsort(confidence, kind="stable")
-    ordered = confidence[order], correct[order]
-    one_by_one = np.concatenate([metric.pairs(*ordered, part) for part in draws.item_weights(row[order])], axis=-1)
+    items = SortedItems(row[order], confidence[order], correct[order])
+    parts = [metric.pairs(items.confidence, items.correct, part) for part in draws.item_weights(items.row)]
+    one_by_one = np.concatenate(parts, axis=-1)
     if can_be_pooled(metric, correct):
-        pooled = pooled_items(confidence, correct, row, draws)
+        pooled = pooled_items(items, draws)
         values = pooled.replicates(metric) + (metric.kernel_values(confidence, correct) - pooled.values(metric))[..., None]
     else:
-        values = item_replicates(metric, confidence, correct, row, draws)
+        values = item_replicates(metric, items, draws)
     ends, exact = (np.quantile(metric.select_part(part), [0.025, 0.975]) for part in (values, one_by_one))
     np.testing.assert_allclose(ends, exact, atol=0.1 * (exact[1] - exact[0]) + 1e-12)

@@ -120,9 +120,9 @@ def test_the_result_names_its_selection_and_version(snapshot):
 def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
     metric, selection = CATALOGUE["net_score"], Selection(dataset, common=False)
     stored = gather(snapshot, selection, [metric])
-    assert stored.item_arrays is None
+    assert stored.rows.items is None
     nearby = gather(snapshot, selection.replace(conventions=Conventions(t=np.nextafter(0.5, 1))), [metric])
-    assert nearby.item_arrays is not None and not (nearby.item_arrays[0] == np.nextafter(0.5, 1)).any()
+    assert nearby.rows.items is not None and not (nearby.rows.items.confidence == np.nextafter(0.5, 1)).any()
     assert stored.values(metric) == pytest.approx(nearby.values(metric), abs=1e-12)
 
 

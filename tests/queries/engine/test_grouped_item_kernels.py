@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from queries.engine import grouped_item_kernels
+from queries.engine.grouped_item_kernels import values_of_groups
 from queries.metrics import METRICS
 from queries.metrics.metric import Metric
 
@@ -21,8 +21,9 @@ def test_each_group_has_the_value_it_has_alone(metric):
     correct = chance.choice([0.0, 1.0], sum(SIZES))
     cuts = np.append(0, np.cumsum(SIZES)).tolist()
     confidence[cuts[5] : cuts[6]], correct[cuts[5] : cuts[6]] = confidence[2:5][::-1], correct[2:5][::-1]
-    values = metric.select_part(grouped_item_kernels.kernel_by_group(metric, confidence, correct, cuts))
-    alone = [metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)]
+    groups = [(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)]
+    values = metric.select_part(values_of_groups(metric, groups))
+    alone = [metric.of_pairs(*group) for group in groups]
     np.testing.assert_array_equal(values, alone)
 
 
@@ -30,5 +31,5 @@ def test_identical_groups_are_computed_once(monkeypatch):
     sizes, metric = [], KERNELS[0]
     of_kernel = Metric.kernel_values
     monkeypatch.setattr(Metric, "kernel_values", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))
-    grouped_item_kernels.kernel_by_group(metric, np.array([0.5, 0.5, 1.0, 0.5]), np.array([1.0, 1.0, 1.0, 0.0]), [0, 1, 2, 3, 4])
+    values_of_groups(metric, [(np.array([c]), np.array([y])) for c, y in ((0.5, 1.0), (0.5, 1.0), (1.0, 1.0), (0.5, 0.0))])
     assert sizes == [1, 1, 1]

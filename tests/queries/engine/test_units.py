@@ -73,10 +73,9 @@ def test_the_jackknife_leaves_out_whole_clusters(packets, conventions):
 def test_counts_are_of_clusters(packets):
     evidence = gather(packets, PACKET, [CATALOGUE["brier"], CATALOGUE["auroc"]])
     assert evidence.largest_clusters.tolist() == [EACH * CLUES] * len(evidence.runs)
-    items = np.repeat(evidence.unit_of_rows, CLUES)
     for run, rarer in enumerate(evidence.rarer_outcomes(CATALOGUE["accuracy"])):
         _, correct = evidence.items_of(run)
-        units = items[: len(correct)]
+        units = evidence.unit_of_items(run)
         assert rarer == min(len({*units[correct == outcome]}) for outcome in (0, 1))
     for extended in with_extra_question(evidence):
         assert extended.units.count == PACKETS + 1

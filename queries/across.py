@@ -58,6 +58,18 @@ class AcrossCell(msgspec.Struct):
     sign: Sign
 
 
+class CollectionMean(msgspec.Struct):
+    """The mean over the datasets of a collection, with equal weights.
+
+    It is None unless there is a value on each of them. Its 95 % interval is made of theirs (``inference.interval_of_mean``); it
+    is None if one lacks, and for distances from calibration: noise increases each of them, and their mean no less.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
 class AcrossRow(msgspec.Struct):
     """A model on all datasets; those without a run of it are left out.
 
@@ -65,6 +77,7 @@ class AcrossRow(msgspec.Struct):
     ``mean_place``, in [0, 1], is over the ``ranked_on`` datasets on which the model has a rank, and None without any.
     ``win_rate`` is the share of comparisons with other rows that it wins, ties as one half, and ``mean_rank`` its mean rank among
     these rows: both over the datasets that count (see ``Across``), and None for a row that is not ranked on all of them.
+    ``means`` are those over collections, by name.
     """
 
     model: str
@@ -74,6 +87,7 @@ class AcrossRow(msgspec.Struct):
     mean_rank: float | None
     mean_place: float | None
     win_rate: float | None = None
+    means: dict[str, CollectionMean] = {}
 
 
 class AcrossDataset(msgspec.Struct):
@@ -201,6 +215,10 @@ def across(
         places = [cell.place for cell in placed if cell.place is not None]
         row.ranked_on = len(placed)
         row.mean_place = fmean(places) if places else None
+        row.means = {
+            name: _mean([row.cells.get(dataset) for dataset, collection in collections.items() if collection == name], metric)
+            for name in dict.fromkeys(collections.values())
+        }
     ordered = sorted(table.values(), key=lambda row: math.inf if row.mean_place is None else row.mean_place)
     counting = _rank_together(ordered)
     groups: dict[str, AcrossGroup] = {}
@@ -219,6 +237,16 @@ def collections_of(datasets: Sequence[str]) -> dict[str, str]:
     words = {dataset: re.split(r"[-_.:/]", dataset)[0] for dataset in datasets}
     parts = Counter(words.values())
     return {dataset: word for dataset, word in words.items() if parts[word] > 1}
+
+
+def _mean(cells: Sequence[AcrossCell | None], metric: Metric) -> CollectionMean:
+    values = [cell.value for cell in cells if cell and cell.value is not None]
+    if len(values) < len(cells):
+        return CollectionMean(None, None, None)
+    ends = [(cell.low, cell.high) for cell in cells if cell and cell.low is not None and cell.high is not None]
+    if metric.distance or len(ends) < len(cells):
+        return CollectionMean(fmean(values), None, None)
+    return CollectionMean(fmean(values), *inference.interval_of_mean(values, *zip(*ends, strict=True)))
 
 
 def _rank_together(rows: Sequence[AcrossRow]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
-from queries.engine.bootstrap import LEVEL, SEED, TIED, exponential_weights
+from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights
 from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
@@ -292,6 +292,20 @@ def simultaneous_band(
     if 2.0 ** (1 - clusters) > 1 - level:  # so few that even questions that all agree may do so by chance, as in ``t_test``
         margin = np.maximum(margin, clusters * one_question)
     return estimate - margin, estimate + margin
+
+
+def interval_of_mean(values: Sequence[float], low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
+    """Combine intervals of independent estimates into one of their mean, at the same level.
+
+    Each end is as far from the mean as the root of the sum of squared distances of theirs, over their number. So the intervals
+    need not be symmetric. Source: Zou & Donner 2008 (MOVER).
+
+    >>> interval_of_mean([0.5, 0.7], [0.2, 0.3], [0.6, 0.7])
+    (0.35, 0.65)
+    """
+    mean = float(np.mean(values))
+    below, above = (float(np.sqrt(np.sum((np.asarray(ends) - values) ** 2))) / len(values) for ends in (low, high))
+    return round(mean - below, DIGITS), round(mean + above, DIGITS)
 
 
 # -- distances from calibration ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from data.recalibration_maps import distribution_temperature, tempered
+from queries.engine.inference import interval_of_mean, wilson_interval
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.sorted_items import auroc
 
@@ -35,3 +36,14 @@ def test_the_temperature_of_whole_distributions_is_found(true):
         estimates.append(distribution_temperature(shares.ravel(), first, first + gold))
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert np.mean(estimates) == pytest.approx(1 / true, abs=0.03 / true + 3 * error)
+
+
+def test_intervals_of_means_over_datasets_cover():
+    """Means of five shares, some rare, by Wilson's intervals of each: 95 % of the intervals hold the mean of the true shares."""
+    random, share, sizes = np.random.default_rng(SEED), np.array([0.05, 0.3, 0.6, 0.85, 0.95]), np.array([40, 60, 30, 200, 80])
+    held = 0
+    for right in random.binomial(sizes, share, (2_000, 5)):
+        values = right / sizes
+        low, high = interval_of_mean(values, *wilson_interval(values, sizes))
+        held += low <= share.mean() <= high
+    assert 0.94 <= held / 2_000 <= 0.97

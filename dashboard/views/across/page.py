@@ -24,7 +24,7 @@ from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted
-from queries.across import Across, AcrossCell, AcrossDiagrams
+from queries.across import Across, AcrossCell, AcrossDiagrams, CollectionMean
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
@@ -56,6 +56,17 @@ ACROSS = serve(
             *columns("mean_rank", "mean_place", "ranked_on", "win_rate", at=0),
         ),
         file=lambda answer: f"across-{answer.metric}",
+    ),
+    Table(
+        "Means over the datasets of each collection as CSV, a row per model and collection.",
+        rows=lambda answer: [(row, *mean) for row in answer.rows for mean in row.means.items()],
+        columns=(
+            *columns("model", "elicitation", at=0),
+            column("collection", lambda row: row[1]),
+            *fields(CollectionMean, at=2),
+        ),
+        name="collections",
+        file=lambda answer: f"across-{answer.metric}-collections",
     ),
     Table(
         "Means over the runs with each value of a tag (`pool=`) as CSV, a row per value and dataset. `runs` counts the runs.",

@@ -26,6 +26,7 @@ from queries.across import (
     AcrossDiagrams,
     AcrossGroup,
     AcrossRow,
+    CollectionMean,
     RunGroup,
     Sign,
 )
@@ -43,6 +44,7 @@ FORECASTS = "Forecasts, which have a bias towards yes instead, on"
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
 MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
 MEAN_RANK = "Mean rank among the models that are ranked on the same datasets; the note below names them"
+COLLECTION = "Mean over the datasets of this benchmark, with equal weights. Its interval is made of theirs"
 WIN_RATE = "Share of comparisons with these models, dataset by dataset, that the model wins; ties count one half"
 
 
@@ -61,7 +63,11 @@ def across_table(result: Across, metric: Metric) -> html.Div:
                 if metric.ranks
                 else ()
             ),
-            *(_dataset_column(column, title) for column, title in zip(result.datasets, titles, strict=True)),
+            *(
+                part
+                for column, title in zip(result.datasets, titles, strict=True)
+                for part in (*_collection_column(column, result.datasets), _dataset_column(column, title))
+            ),
         ],
         [*result.rows, *result.groups],
         f"{metric.name} by model and dataset",
@@ -116,6 +122,23 @@ def counting_words(result: Across, every_run: bool) -> str:
     )
 
 
+def _collection_column(column: AcrossDataset, every: Sequence[AcrossDataset]) -> Sequence[PageColumn]:
+    """Return a column of means before the first dataset of a collection."""
+    parts = [other.dataset for other in every if other.collection == column.collection]
+    if not column.collection or parts[0] != column.dataset:
+        return []
+
+    def cell(line: AcrossRow | AcrossGroup) -> Cell:
+        if isinstance(line, AcrossGroup):
+            return Cell("")
+        mean = line.means[column.collection]
+        if mean.value is None:
+            return Cell(None, "There is no value on each of its datasets", "number missing")
+        return Cell(noted(short(mean.value), _brackets(mean)))
+
+    return [PageColumn(noted(column.collection, f"mean of {len(parts)}"), cell, about=COLLECTION, number=True)]
+
+
 def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
     note = ", ".join(
@@ -130,7 +153,7 @@ def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     return PageColumn(noted(link, note), cell, number=True)
 
 
-def _brackets(cell: RunGroup | AcrossCell) -> str:
+def _brackets(cell: RunGroup | AcrossCell | CollectionMean) -> str:
     return f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
 
 

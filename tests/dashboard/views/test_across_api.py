@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from dashboard.app import create_app
@@ -109,6 +110,21 @@ def test_models_are_ranked_with_those_of_the_same_datasets(many):
         assert row["mean_rank"] == pytest.approx(sum(row["cells"][place]["rank"] for place in ("east", "west")) / 2)
 
 
+def assert_means_of_parts(client):
+    for key in ("brier", "ece"):
+        (row,) = get(client, f"/api/v1/across?metric={key}")["rows"]
+        parts, mean = [row["cells"][name] for name in ("mmlu-law", "mmlu-arts")], row["means"]["mmlu"]
+        assert mean["value"] == pytest.approx(np.mean([part["value"] for part in parts]))
+        if key == "ece":
+            assert mean["low"] is mean["high"] is None
+        else:
+            assert parts[0]["low"] < mean["low"] < mean["value"] < mean["high"] < parts[0]["high"]
+    (line,) = read_table(client, "/api/v1/across/collections.csv?metric=brier")
+    assert (line["model"], line["collection"]) == ("alpha", "mmlu")
+    (gone,) = get(client, "/api/v1/across?datasets=mmlu-law&datasets=other")["rows"]
+    assert gone["means"] == {}, "a single part is no collection"
+
+
 def test_parts_of_a_benchmark_stand_together(tmp_path):
     store = open_store(tmp_path / "store")
     questions = table([{"question_id": "q1", "text": "What is 1?"}, {"question_id": "q2", "text": "What is 2?"}])
@@ -122,7 +138,9 @@ def test_parts_of_a_benchmark_stand_together(tmp_path):
     assert [(column["dataset"], column["collection"]) for column in columns] == [
         ("mmlu-law", "mmlu"), ("mmlu-arts", "mmlu"), ("other", ""),
     ]  # fmt: skip
+    assert_means_of_parts(app.test_client())
     content = drawn(app, "across")
+    assert "mmlu mean of 2" in words(content)
     assert "mmlu (2 datasets)" in words(content) and "/across?datasets=mmlu-law&datasets=mmlu-arts" in hrefs(content)
 
 

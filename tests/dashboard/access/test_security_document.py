@@ -79,6 +79,7 @@ def test_the_limits_are_those_of_the_code():
         "time in which a client must read some of its answer, seconds": gunicorn_worker_for_slow_clients.READ_TIMEOUT,
         "request line and headers, bytes": incoming_requests.MAX_HEAD,
         "uploads at once, of a worker": service.MAX_UPLOADS,
+        "uploads at once of one client, of a worker": service.MAX_UPLOADS_OF_CLIENT,
         "threads of a worker for uploads": gunicorn_worker_for_slow_clients.UPLOAD_THREADS,
         "threads of a worker for everything else": gunicorn_server.THREADS,
         "threads that compute or wait for a result": result_cache.PLACES,

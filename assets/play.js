@@ -8,9 +8,9 @@ import {everyClue, estimate, vote} from "./play_untimed_modes.js";
 const MODES = {"every-clue": everyClue, race, estimate, vote};
 const AGAIN = 1000; // milliseconds before a failed request is sent again
 
-const session = location.hash.slice(1);
+const [session, invited] = location.hash.slice(1).split("/"); // invited: the player's key, if each player has a link
 const key = `clueline-play-${session}`;
-let player = localStorage.getItem(key);
+let player = invited || localStorage.getItem(key);
 let step = 0, shownAt = 0, roundTrip = null, sending = false;
 
 if (!player) {

@@ -20,6 +20,7 @@ Value = str | float | bool | Iterable[str | float]  # value of a key of an addre
 Form = Literal["csv", "jsonl", "parquet"]
 API = "/api/v1/"
 TIMEOUT = 120.0  # seconds; a server can take 60 to compute intervals
+MAX_QUERY, MAX_KEY = 6000, 500  # characters of a query string, and of one of its keys, that need no stored selection
 
 RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
 LEADERBOARD = {
@@ -268,7 +269,9 @@ class Client:
 
     def question(self, dataset: str, question_id: str, **selection: Value) -> Question:
         """Return one question with what people did and what each run of a selection answered."""
-        answer = self._json(f"/api/v1/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}", selection)
+        answer = self._json(
+            f"/api/v1/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}", {"dataset": dataset, **selection}
+        )
         human = answer["human"] or {}
         curves = [name for name in CLUES if name in human]
         clues = [clue | {name: human[name][place] for name in curves} for place, clue in enumerate(answer["clues"])]
@@ -348,6 +351,8 @@ class Client:
     def _send(self, method: str, path: str, keys: Mapping[str, Value], content: bytes | None = None) -> httpx.Response:
         try:
             pairs = httpx.QueryParams([(key, text) for key, value in keys.items() for text in _texts(value)])
+            if method == "GET" and len(str(pairs)) > MAX_QUERY:
+                pairs = self._with_stored_selection(pairs)
             kind = {"Content-Type": "application/octet-stream"} if content is not None else {}
             until = time.monotonic() + (self._http.timeout.read or 0)
             while True:
@@ -361,6 +366,14 @@ class Client:
         if answer.is_success:
             return answer
         raise _refusal(answer)
+
+    def _with_stored_selection(self, pairs: httpx.QueryParams) -> httpx.QueryParams:
+        """Let the server store the long keys, such as hundreds of runs, and return the query with the id that stands for them."""
+        long = {key for key in pairs if len(str(httpx.QueryParams([(key, text) for text in pairs.get_list(key)]))) > MAX_KEY}
+        stored = httpx.QueryParams([pair for pair in pairs.multi_items() if pair[0] in {*long, "dataset"}])
+        answer = self._send("POST", f"{API}selections", {}, str(stored).encode()).json()
+        kept = [pair for pair in pairs.multi_items() if pair[0] not in {*long, "dataset"}]
+        return httpx.QueryParams([("dataset", answer["dataset"]), ("selection", answer["selection"]), *kept])
 
 
 def _refusal(answer: httpx.Response) -> ClientError:

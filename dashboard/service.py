@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import BinaryIO, TypeVar, cast, get_type_hints
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from flask import Flask, current_app, g, has_request_context, request
 import data
 import queries
 from dashboard.access.providers import RequestDenied
+from dashboard.access.request_rate import Places
 from dashboard.access.rights import Access, is_loopback
 from dashboard.access.trusted_proxies import client_address
 from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
@@ -49,6 +49,7 @@ from queries.selection.view_parameters_base import P
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
 MAX_UPLOADS = 8  # uploads that one worker receives or imports at once; its other threads serve readers
+MAX_UPLOADS_OF_CLIENT = 4  # so that one who sends slowly shuts out nobody
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class Service:
             settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20, server, settings.workers
         )
         self.access = Access(settings, Tokens(self.store.register))
-        self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
+        self.upload_slots = Places(MAX_UPLOADS, MAX_UPLOADS_OF_CLIENT)
         self.draining = False
         # By query and dataset, with its revision.
         self._recalled: dict[tuple[Callable[..., object], str], tuple[str, object]] = {}

@@ -1,9 +1,11 @@
-"""Rate limits for clients and players of sessions."""
+"""Rate limits for clients and players of sessions, and places that few can hold at once."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 MAX_KEYS = 10_000  # above this, keys that made no request for a while are forgotten
@@ -41,3 +43,32 @@ class RequestRate:
     def __len__(self) -> int:
         """Return how many keys are remembered."""
         return len(self._due)
+
+
+class Places:
+    """Places of which ``most`` can be held at once, and fewer by one client. Nobody waits for one."""
+
+    def __init__(self, most: int, most_of_client: int) -> None:
+        self._most, self._most_of_client = most, most_of_client
+        self._held: Counter[str] = Counter()
+        self._lock = Lock()
+
+    @contextmanager
+    def hold(self, client: str) -> Iterator[bool]:
+        """Hold a place meanwhile, and yield whether there was one for the client.
+
+        >>> places = Places(most=3, most_of_client=2)
+        >>> with places.hold("ann"), places.hold("ann"), places.hold("ann") as third, places.hold("ben") as other:
+        ...     third, other
+        (False, True)
+        """
+        with self._lock:
+            free = self._held.total() < self._most and self._held[client] < self._most_of_client
+            self._held[client] += free
+        try:
+            yield free
+        finally:
+            with self._lock:
+                self._held[client] -= free
+                if not self._held[client]:
+                    del self._held[client]

@@ -22,6 +22,7 @@ from data.play_sessions.sessions import (
     MAX_QUESTIONS,
     MODES,
     create_session,
+    links_of,
     read_session,
 )
 from data.store import open_store
@@ -35,6 +36,7 @@ from data.store.tokens_and_readers import Tokens
 @click.option("--questions", type=click.IntRange(1, MAX_QUESTIONS), default=20, show_default=True, help="Number of questions.")
 @click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="Attention checks to add to them.")
 @click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many can join.")
+@click.option("--personal", is_flag=True, help="Print a link for each player, so that nobody can join twice.")
 @click.option("--until", type=EndDate(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link; by default CLUELINE_URL.")
@@ -46,11 +48,14 @@ def invite(
     questions: int,
     attention_checks: int,
     players: int,
+    personal: bool,
     until: datetime,
     consent: TextIO | None,
     base: str,
 ) -> None:
     """Create a session in which people answer questions from DATASET, and print its link, which cannot be shown again.
+
+    Anybody who has the link can join until all places are taken, also several times. With --personal, each player gets a link.
 
     In the mode every-clue, people answer after each clue. In a race, words appear one by one and each player buzzes once. The
     mode estimate asks for an age at death and needs a dataset of kind lifeeval; vote asks for a class and needs a dataset of kind
@@ -60,10 +65,11 @@ def invite(
     store = open_store(settings.store)
     seed_empty_store(store)
     log, snapshot = store.register.play_log(), store.snapshot()
-    secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
+    secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks, personal)
     Audit(store.register).record("invited_players", None, dataset=dataset)
     address = base.rstrip("/") or settings.url or f"http://{settings.host}:{settings.port}"
-    click.echo(f"{address}/play#{secret}")
+    for link in links_of(log, secret):
+        click.echo(f"{address}/play#{link}")
     if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Only this machine can open this address. Others need that of the server: CLUELINE_URL or --base.", err=True)
     if is_public(dataset, settings.read, Tokens(store.register).record()):
@@ -80,12 +86,12 @@ def invite(
 @click.option("--check", is_flag=True, help="Only print signs of careless players; import nothing.")
 @click.pass_obj
 def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], check: bool) -> None:
-    """Import the answers so far from the session of LINK, as a run called "People, N players".
+    """Import the answers so far from the session of LINK, one of its links, as a run called "People, N players".
 
     Signs that a player did not answer in earnest are printed, but have no effect. Only --set-aside leaves players out, and the
     reason is stored with the run.
     """
-    store, secret = open_store(settings.store), link.rpartition("#")[2]
+    store, secret = open_store(settings.store), link.rpartition("#")[2].partition("/")[0]
     reasons = dict(_player_and_reason(text) for text in set_aside)
     log = store.register.play_log()
     for flag in flag_players(MODES[read_session(log, secret).mode], finished_questions(log, secret)):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated
+from urllib.parse import unquote
 
 import msgspec
-from flask import Response
+from flask import Response, current_app
+from werkzeug.exceptions import HTTPException
 
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, get, pairs, writer
@@ -43,11 +45,19 @@ def _readable_filter() -> Callable[[AuditEvent], bool]:
         return lambda event: True
     runs = {run for (run,) in snapshot.rows("select run from runs")}
 
-    def may_be_read(event: AuditEvent) -> bool:
-        named = any(name in text for name in names for text in (event.dataset or "", event.attempt or ""))
-        return not named and (event.run is None or event.run in runs)
+    return lambda event: event.dataset not in names and (event.run is None or event.run in runs)
 
-    return may_be_read
+
+def _without_parts(event: AuditEvent) -> AuditEvent:
+    """Return an event whose attempt has no variable parts, because somebody may have tried the name of a private dataset."""
+    if event.attempt is None:
+        return event
+    method, _, path = event.attempt.partition(" ")
+    try:
+        rule = current_app.url_map.bind("localhost").match(unquote(path), method, return_rule=True)[0].rule
+    except HTTPException:
+        rule = "/<path:rest>"
+    return msgspec.structs.replace(event, attempt=f"{method} {rule}")
 
 
 @get("/api/v1/audit", AuditParameters, right="upload")
@@ -55,10 +65,13 @@ def get_audit(parameters: AuditParameters) -> Response:
     """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, created and revoked
     tokens, and which attempts were refused; newest first. Needs the same rights as an upload, such as a token. Changes are kept
     for good, but only the last few thousand refused attempts. Events about datasets that the reader may not read are left out.
+    Only tokens with the right `admin` see the variable parts of the addresses that were refused.
     """
     events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _readable_filter())
     following = events[parameters.limit - 1].id if len(events) > parameters.limit else None
-    return json_response(AuditPage(events[: parameters.limit], following))
+    whole = service().access.reader().has("admin")
+    listed = [event if whole else _without_parts(event) for event in events[: parameters.limit]]
+    return json_response(AuditPage(listed, following))
 
 
 class ReadersParameters(Parameters, frozen=True):

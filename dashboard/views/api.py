@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -18,6 +18,8 @@ from dashboard.http.paths import SELECTION, address
 from dashboard.http.responses import MIMETYPES, error_response, json_response
 from dashboard.registry import addresses
 from dashboard.registry.addresses import PART, Route, accept, get, pairs
+from dashboard.registry.composed import question_order
+from dashboard.registry.views import filled_path
 from dashboard.service import service
 from dashboard.settings import VERSION
 from dashboard.ui.plain_page import plain_page
@@ -123,19 +125,31 @@ def get_selection(selection_id: str) -> Response:
 @get("/api/v1/openapi.json", NoParameters)
 def openapi(_: NoParameters) -> Response:
     """All addresses for programs, as OpenAPI 3.1: keys with their values, the shape of each answer, and errors."""
-    return json_response(describe())
+    return json_response(describe(*_values_of_the_first_dataset()))
 
 
-@cache
-def describe() -> Schema:
-    """Return the OpenAPI document."""
+def _values_of_the_first_dataset() -> Iterator[tuple[str, str]]:
+    """Yield keys and parts of paths, each with a value of the first dataset that the reader may read, if it has one."""
+    if not service().snapshot().states:
+        return
+    facets = service().facets(None)
+    runs, questions = facets.all_runs, question_order(Selection(facets.dataset), "").questions
+    listed = {"run": runs, "run_id": runs, "a": runs, "b": runs[1:], "name": facets.models, "question_id": questions}
+    listed |= {"dataset": [facets.dataset], "view": [address("/", [("dataset", facets.dataset)])]}
+    for key, values in {**facets.values, **listed}.items():
+        yield from [(key, str(value)) for value in values[:1]]
+
+
+@lru_cache(16)
+def describe(*examples: tuple[str, str]) -> Schema:
+    """Return the OpenAPI document. ``examples`` are keys and parts of paths, each with a value."""
     answers = [route.answer for route in addresses.ROUTES if route.answer is not None]
     schemas, components = msgspec.json.schema_components(answers, ref_template="#/components/schemas/{name}")
     shapes = dict(zip(answers, schemas, strict=True))
     paths: dict[str, Schema] = {}
     for route in addresses.ROUTES:
         method, _, path = route.address.partition(" ")
-        paths.setdefault(PART.sub(r"{\1}", path), {})[method.lower()] = _operation(route, shapes)
+        paths.setdefault(PART.sub(r"{\1}", path), {})[method.lower()] = _operation(route, shapes, dict(examples))
     return {
         "openapi": "3.1.0",
         "info": {"title": "Clueline", "version": VERSION, "description": "How well language models know what they know."},
@@ -149,21 +163,29 @@ def describe() -> Schema:
     }
 
 
-def _operation(route: Route, shapes: Mapping[type, Schema]) -> Schema:
+def _operation(route: Route, shapes: Mapping[type, Schema], examples: Mapping[str, str]) -> Schema:
     method, _, path = route.address.partition(" ")
     required = {field.name for field in declared_fields(route.takes) if field.required}
     keys = (Selection.kinds() if route.selection else {}) | route.takes.kinds()
     parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in PART.findall(path)]
-    parameters += [_parameter(key, kind, key in required) for key, kind in keys.items() if f"<{key}>" not in path]
+    own = [_parameter(key, kind, key in required) for key, kind in keys.items() if key not in PART.findall(path)]
+    parameters += own
     if route.selection:
         more = {addresses.VERSION: "pins the data", SELECTION: "the id of a stored selection, whose keys it stands for"}
         parameters += [
             {"name": name, "in": "query", "schema": {"type": "string"}, "description": about} for name, about in more.items()
         ]
+    for one in parameters:
+        if (value := examples.get(one["name"])) and "enum" not in one["schema"]:
+            one["example"] = [value] if one["schema"]["type"] == "array" else value
     text = " ".join(route.gives.split())
     media = next((kind for form, kind in FORMS.items() if route.page or path.endswith(f".{form}")), "application/json")
     refusal: Schema = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     content: Schema = {media: {"schema": shapes[route.answer] if route.answer else {}} if media == "application/json" else {}}
+    named = [one["name"] for one in own if one["required"] or one["name"] in ("dataset", "view")]
+    if route.view and examples.keys() >= {*named, *PART.findall(path)}:
+        sample = address(filled_path(path, examples, quoted=True), [(name, examples[name]) for name in named])
+        content[media]["examples"] = {"sample": {"externalValue": sample}}
     return {
         "summary": text.partition(". ")[0].removesuffix("."),
         "description": text,

@@ -32,6 +32,7 @@ from data.play_sessions.sessions import (
     create_session,
     digest,
     join,
+    links_of,
     list_sessions,
     read_results,
     read_session,
@@ -47,7 +48,15 @@ from queries.selection import Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
-STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400}
+STATUS = {
+    "unknown_session": 404,
+    "ended": 410,
+    "full": 403,
+    "not_invited": 403,
+    "not_joined": 403,
+    "no_step": 409,
+    "bad_answer": 400,
+}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
 BY_THE_SERVER = {"counted", "due", "left", "received_ms", "timed_out"}  # fields of an entry that a client cannot set
@@ -280,15 +289,18 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
     attention_checks: Annotated[int, msgspec.Meta(ge=0, le=MAX_CHECKS)] = 0
     players: Annotated[int, msgspec.Meta(ge=1, le=MAX_PLAYERS)] = 30
     consent: Annotated[str, msgspec.Meta(max_length=MAX_CONSENT_LENGTH)] = ""
+    personal: bool = False
 
 
 class Invitation(msgspec.Struct):
     """The link of a new session, an address on this server. It cannot be shown again.
 
-    If the dataset is ``public``, players can look up its answers meanwhile.
+    ``links`` has it or, in a personal session, the link of each player. If the dataset is ``public``, players can look up its
+    answers meanwhile.
     """
 
     link: str
+    links: list[str]
     public: bool
 
 
@@ -305,11 +317,11 @@ def get_sessions(parameters: NoParameters) -> Response:
 
 @accept("POST", "/api/v1/sessions")
 def post_sessions() -> Response:
-    """Create a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`; the first two are
-    required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The response, 201, has the
-    link for the players, which cannot be shown again, and says whether the dataset is `public`, so that they could look up its
-    answers. 409 if too many sessions have not ended yet. Needs the same rights as an
-    upload.
+    """Create a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent", "personal"}`; the
+    first two are required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The response,
+    201, has the `link` for the players, which cannot be shown again; if `personal`, `links` has one for each player. It says
+    whether the dataset is `public`, so that they could look up its answers. 409 if too many sessions have not ended yet. Needs
+    the same rights as an upload.
     """
     by = writer()
     new = read_body(_NewSession)
@@ -330,6 +342,7 @@ def post_sessions() -> Response:
             consent,
             new.mode,
             new.attention_checks,
+            new.personal,
         )
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."
@@ -339,7 +352,8 @@ def post_sessions() -> Response:
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
     Audit(store.register).record("invited_players", by, dataset=new.dataset)
     access = service().access
-    return json_response(Invitation(f"/play#{secret}", is_public(new.dataset, access.reading, access.tokens.record())), 201)
+    links = [f"/play#{link}" for link in links_of(store.register.play_log(), secret)]
+    return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)
 
 
 PAGE = """{% block scripts %}<script src="/assets/play.js" type="module"></script>

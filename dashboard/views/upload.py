@@ -23,7 +23,7 @@ from dashboard.http.logs import request_id
 from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.service import service
+from dashboard.service import current_client, service
 from dashboard.ui.html import data, page_link
 from dashboard.ui.messages import prompts
 from dashboard.ui.section import note, section
@@ -371,12 +371,12 @@ def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters])
 @contextmanager
 def _slot() -> Iterator[None]:
     """Hold one of the few upload slots of this worker while an upload is received and imported. Raises ``RequestDenied``."""
-    if not service().upload_slots.acquire(blocking=False):
-        raise RequestDenied(503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"})
-    try:
+    with service().upload_slots.hold(current_client().name) as free:
+        if not free:
+            raise RequestDenied(
+                503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"}
+            )
         yield
-    finally:
-        service().upload_slots.release()
 
 
 @contextmanager

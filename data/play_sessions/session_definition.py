@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import random
 from datetime import UTC, datetime
 from typing import Literal
@@ -14,8 +15,8 @@ ModeKey = Literal["every-clue", "race", "estimate", "vote"]
 class SessionError(Exception):
     """A session cannot be created or played.
 
-    ``code`` is ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``bad_answer``,
-    ``no_questions`` or ``too_many``.
+    ``code`` is ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_invited``, ``not_joined``, ``no_step``,
+    ``bad_answer``, ``no_questions`` or ``too_many``.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -56,6 +57,7 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
         consent: what players agree to, plain text.
         seed: for the players' orders of questions.
         mode: sessions from before there were modes do not state it.
+        personal: whether each player needs a key of their own.
     """
 
     dataset: str
@@ -65,6 +67,12 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     consent: str
     seed: str
     mode: ModeKey = "every-clue"
+    personal: bool = False
+
+    def player_keys(self) -> list[str]:
+        """Return the keys with which players of a personal session join: 32 hexadecimal digits each."""
+        keyed = (hmac.new(self.seed.encode(), str(number).encode(), "sha256") for number in range(self.players))
+        return [key.hexdigest()[:32] for key in keyed] if self.personal else []
 
     def has_ended(self) -> bool:
         return datetime.fromisoformat(self.until) <= datetime.now(UTC)

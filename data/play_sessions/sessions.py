@@ -45,12 +45,13 @@ def create_session(
     consent: str,
     mode: ModeKey = DEFAULT,
     checks: int = 0,
+    personal: bool = False,
 ) -> str:
     """Create a session with random questions of a dataset, and return its secret. Only the hash of the secret is stored.
 
     There are fewer questions if the dataset has fewer. ``checks`` attention checks, at most ``MAX_CHECKS``, come on top.
-    ``consent`` is what players agree to. Raises ``StoreError``, or ``SessionError`` if the dataset has no question for this mode,
-    or there are too many sessions.
+    ``consent`` is what players agree to. If ``personal``, each player needs a link of their own. Raises ``StoreError``, or
+    ``SessionError`` if the dataset has no question for this mode, or there are too many sessions.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
@@ -70,6 +71,7 @@ def create_session(
         consent,
         secrets.token_hex(8),
         mode,
+        personal,
     )
     secret = secrets.token_urlsafe(24)
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
@@ -136,11 +138,18 @@ def read_session(log: PlayLog, secret: str) -> Session:
     return known[name]
 
 
+def links_of(log: PlayLog, secret: str) -> list[str]:
+    """Return what follows ``#`` in the links of a session: its secret, with the key of each player if it is personal."""
+    return [f"{secret}/{key}" for key in read_session(log, secret).player_keys()] or [secret]
+
+
 def join(log: PlayLog, secret: str, player: str) -> PlayerState:
     """Let a player join, or come back. Raises ``SessionError`` if the session is full or has ended, and ``StoreError``."""
     session = read_session(log, secret)
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
+    if session.personal and player not in session.player_keys():
+        raise SessionError("not_invited", "this link is incomplete: each player of this session has a link of their own")
     if log.join(digest(secret), digest(player), session.players) is None:
         raise SessionError("full", f"this session is full: all its {session.players} places are taken")
     return read_state(log, secret, player)

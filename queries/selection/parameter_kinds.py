@@ -256,6 +256,10 @@ class MetricList(Kind[tuple[Metric, ...]]):
     def write(self, value: tuple[Metric, ...]) -> list[str]:
         return [",".join(metric.key for metric in value)] if value else []
 
+    def schema(self) -> dict[str, Any]:
+        one = f"({'|'.join(metric.key for metric in self.metrics)})"
+        return super().schema() | {"pattern": f"^{one}(,{one})*$"}
+
 
 @dataclass(frozen=True)
 class Group(Generic[T]):

@@ -17,6 +17,7 @@ from data.store.repair import damage_of, versions_on_disk
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import restore, withdraw
 from data.store.s3_files import S3Files
+from data.store.stored_selections import find_selection, keep_selection
 from data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
@@ -51,6 +52,17 @@ def test_metrics_are_the_same_to_the_last_digit(store, other_host, expected):
     seed(store)
     assert metric_digest(store) == expected
     assert metric_digest(other_host) == expected
+
+
+def test_a_stored_selection_is_on_every_host_and_in_a_backup(store, other_host, tmp_path):
+    seed(store)
+    pairs = [("dataset", "tone"), ("run", "b"), ("run", "a")]
+    identity = keep_selection(store.files, pairs)
+    assert find_selection(other_host.files, identity) == sorted(pairs)
+    assert keep_selection(other_host.files, pairs) == identity and len(store.files.names("selections")) == 1
+    back_up(other_host, tmp_path / "backup")
+    restore_backup(open_store(tmp_path / "restored"), tmp_path / "backup")
+    assert find_selection(open_store(tmp_path / "restored").files, identity) == sorted(pairs)
 
 
 def test_another_host_sees_a_write_at_once(store, other_host):

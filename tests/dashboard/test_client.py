@@ -46,6 +46,16 @@ def test_examples_of_the_document_print_what_it_states(open_server, tmp_path, mo
     assert (tmp_path / "my-model.csv").read_text(encoding="utf-8").count("Frankenstein") == 339
 
 
+def test_a_selection_too_long_for_an_address_is_stored(client):
+    runs = client.runs("tone")["run"].to_list()
+    for many in (runs[1:], runs[1:] * 200):
+        assert set(client.leaderboard(["ece"], dataset="tone", run=many)["run"]) == set(runs[1:])
+        question = client.question("tone", client.prompts("tone")["question_id"][0], run=many)
+        assert set(question.responses["run"]) == set(runs[1:])
+    with pytest.raises(ClientError, match="has no run 'nobody'"):
+        client.leaderboard(["ece"], dataset="tone", run=[*runs * 200, "nobody"])
+
+
 def test_a_frame_has_the_digits_of_the_server(open_server, client):
     address = f"{open_server.address}/api/v1/leaderboard?dataset=tone&metrics=ece,calscore&intervals=1"
     with urllib.request.urlopen(address) as answer:

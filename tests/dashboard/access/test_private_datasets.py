@@ -230,6 +230,17 @@ def test_the_audit_hides_a_private_dataset_from_others(lab):
     assert SECRET in lab.client.get("/api/v1/audit?limit=1000", headers=lab.eve).text
 
 
+def test_refused_attempts_do_not_say_what_is_private(lab):
+    """Else, somebody who tries names would see which of their attempts are not listed."""
+    listed = []
+    for name in (SECRET, "nothing"):
+        for path in (f"datasets/{name}/readers", f"runs/{name}"):
+            assert lab.client.delete(f"/api/v1/{path}", headers=lab.ann).status_code == 403
+        events = lab.client.get("/api/v1/audit?limit=2", headers=lab.bob).json["events"]
+        listed.append([event.get("attempt") for event in events])
+    assert listed == [["DELETE /api/v1/runs/<run_id>", "DELETE /api/v1/datasets/<dataset>/readers"]] * 2
+
+
 def test_each_right_allows_only_its_own_actions(lab):
     address = "/api/v1/datasets/later/readers"
     for reader in (lab.ann, lab.bob):

@@ -31,7 +31,8 @@ def test_the_headers_are_those_of_every_answer(client):
     rules = {rule.rule for rule in client.application.url_map.iter_rules() if not rule.arguments and "GET" in rule.methods}
     assert {"/play", "/healthz", "/_rows", "/api/v1/unsolved", "/api/v1/across"} <= rules
     for address in ("/nothing", "/api/v1/nothing", "/api/v1/play", *sorted(rules)):
-        headers = client.head(address).headers
+        headers = client.head(address, headers={"Origin": "https://evil.example"}).headers
+        assert "Access-Control-Allow-Origin" not in headers
         assert {name: headers[name] for name in stated} == stated
         for part in ("default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"):
             assert part in headers["Content-Security-Policy"]
@@ -78,6 +79,7 @@ def test_the_limits_are_those_of_the_code():
         "time in which a client must read some of its answer, seconds": gunicorn_worker_for_slow_clients.READ_TIMEOUT,
         "request line and headers, bytes": incoming_requests.MAX_HEAD,
         "uploads at once, of a worker": service.MAX_UPLOADS,
+        "uploads at once of one client, of a worker": service.MAX_UPLOADS_OF_CLIENT,
         "threads of a worker for uploads": gunicorn_worker_for_slow_clients.UPLOAD_THREADS,
         "threads of a worker for everything else": gunicorn_server.THREADS,
         "threads that compute or wait for a result": result_cache.PLACES,

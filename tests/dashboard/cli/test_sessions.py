@@ -46,6 +46,13 @@ def test_a_link_has_an_address_that_others_can_open(cli, copied, options, settin
     assert signed.startswith(f"{settings.get('url', '')}/?dataset=tone&signed=")
 
 
+def test_each_player_can_have_a_link(cli, copied):
+    done = cli("invite", "tone", "--mode", "vote", "--players", "3", "--personal", "--until", "2199-01-01", store=copied)
+    links = done.stdout.split()
+    assert len({*links}) == 3 and len({link.rpartition("/")[0] for link in links}) == 1
+    assert "nobody has finished a question" in cli("collect", links[2], store=copied).stderr
+
+
 def runs(store):
     return {model for (model,) in open_store(store).snapshot().rows("select model from runs where dataset = 'pyramid'")}
 

@@ -68,7 +68,10 @@ def test_each_refused_attempt_is_listed_without_its_token(taking, caplog, copied
         ("revoked_token", "gone"), ("wrong_token", ""), ("no_token", ""),
     ]  # fmt: skip
     assert refused[0]["request_id"] == "12345678" and refused[0]["address"] == "127.0.0.1"
-    assert refused[2]["attempt"] == f"DELETE /api/v1/runs/{taking.run_id}"
+    assert refused[2]["attempt"] == "DELETE /api/v1/runs/<run_id>"
+    admin = {"Authorization": f"Bearer {taking.tokens.create('root', 'admin')}"}
+    whole = client.get("/api/v1/audit", headers=admin).json["events"]
+    assert f"DELETE /api/v1/runs/{taking.run_id}" in [event.get("attempt") for event in whole]
     (line,) = [record.getMessage() for record in caplog.records if record.name == "clueline.audit"]
     assert json.loads(line.removeprefix("audit "))["id"] == refused[0]["id"]
     kept = b"".join(path.read_bytes() for path in copied.glob("*.jsonl"))

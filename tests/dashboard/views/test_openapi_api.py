@@ -1,13 +1,15 @@
 """The OpenAPI document holds every address, and each answer has the shape that it states."""
 
 import re
+from collections import Counter
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from dashboard.registry.addresses import ROUTES
 from data.store.run_withdrawal import withdraw
-from queries.selection.view_parameters_base import declared_fields
+from queries.selection.parameter_kinds import MetricChoice, MetricList
 
 PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
 
@@ -33,26 +35,52 @@ def test_every_parameter_has_a_valid_schema(document):
                 Draft202012Validator.check_schema(parameter["schema"])
 
 
-def test_answers_have_the_stated_shape(client, document):
-    runs = [run["run"] for run in client.get("/api/v1/runs?dataset=pyramid").json["runs"]]
-    model = client.get("/api/v1/models").json["models"][0]["model"]
-    question = client.get("/api/v1/questions?dataset=pyramid").json["questions"][0]["question_id"]
-    parts = {"dataset": "pyramid", "question_id": question, "run_id": runs[0], "name": model}
+def test_examples_are_answered_in_the_stated_shape(client, document):
+    """They are of the bundled dataset, at every readable address, and need no key that is not stated."""
+    checked = Counter()
+    for path, methods in document["paths"].items():
+        stated = methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        for media, content in stated.items():
+            if "examples" not in content:
+                assert path in ("/login", "/login/oidc/done", "/healthz", "/readyz", "/api/v1/selections/{selection_id}")
+                continue
+            link = content["examples"]["sample"]["externalValue"]
+            answer = client.get(link)
+            if path in ("/api/v1/audit", "/api/v1/datasets/{dataset}/readers", "/api/v1/sessions"):
+                assert answer.json["error"]["code"] == "no_token"
+                continue
+            assert (answer.status_code, answer.mimetype) == (200, media), (link, answer.text)
+            checked[media] += 1
+            if content.get("schema"):
+                Draft202012Validator(content["schema"] | {"components": document["components"]}).validate(answer.json)
+    assert checked["application/json"] > 35 and checked["text/csv"] > 30, checked
+
+
+def test_examples_of_keys_are_values_of_the_dataset(client, document):
+    keys = {one["name"]: one["example"] for one in document["paths"]["/api/v1/compare"]["get"]["parameters"] if "example" in one}
+    assert {"dataset", "run", "model", "elicitation", "category", "subcategory", "a", "b"} <= {*keys}
+    for key in keys.keys() - {"dataset", "a", "b"}:
+        assert client.get("/api/v1/questions", query_string={"dataset": keys["dataset"], key: keys[key]}).status_code == 200, key
+
+
+def test_no_address_states_a_metric_that_it_refuses(client, document):
     checked = 0
     for route in ROUTES:
-        path = route.address.removeprefix("GET ")
-        if not route.answer or path.endswith(".csv"):
+        keys = {key: kind for key, kind in route.takes.kinds().items() if isinstance(kind, MetricChoice | MetricList)}
+        if not route.view or route.address.endswith(".csv"):
             continue
-        keys = {"dataset": "pyramid"} if route.selection and "<dataset>" not in path else {}
-        needed = {field.name for field in declared_fields(route.takes) if field.required}
-        keys |= {"a": runs[0], "b": runs[1]} if "a" in needed else {}
-        answer = client.get(PART.sub(lambda part: parts[part[1]], path), query_string=keys)
-        assert answer.status_code == 200, (path, answer.text)
-        stated = document["paths"][PART.sub(r"{\1}", path)]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-        assert stated, path
-        Draft202012Validator(stated | {"components": document["components"]}).validate(answer.json)
-        checked += 1
-    assert checked > 25
+        for key, kind in keys.items():
+            operation = document["paths"][PART.sub(r"{\1}", route.address.removeprefix("GET "))]["get"]
+            sample = urlsplit(operation["responses"]["200"]["content"]["application/json"]["examples"]["sample"]["externalValue"])
+            (stated,) = (Draft202012Validator(one["schema"]) for one in operation["parameters"] if one["name"] == key)
+            metrics = [metric.key for metric in kind.metrics]
+            few = [("q", "nowhere")] if route.selection else [("datasets", "tone")] * ("datasets" in route.takes.kinds())
+            for value in [",".join(metrics)] if kind.repeatable else metrics:
+                answer = client.get(sample.path, query_string=[*parse_qsl(sample.query), *few, (key, value)])
+                assert answer.status_code == 200 and stated.is_valid([value] if kind.repeatable else value), (sample, value)
+            assert not stated.is_valid(["beauty"] if kind.repeatable else "beauty")
+            checked += 1
+    assert checked > 12
 
 
 def test_errors_have_the_stated_shape(client, document):

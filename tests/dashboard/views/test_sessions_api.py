@@ -44,7 +44,7 @@ def test_a_session_is_created_and_listed(ask, app):
     wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "attention_checks": 1, "players": 5, "consent": "Be kind."}
     invitation = ask("POST", 201, json=wanted)
     link = invitation["link"]
-    assert invitation["public"]
+    assert invitation["public"] and invitation["links"] == [link]
     secret = link.removeprefix("/play#")
     log = app.extensions["clueline"].store.register.play_log()
     session = read_session(log, secret)

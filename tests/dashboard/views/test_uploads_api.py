@@ -11,6 +11,7 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -439,11 +440,11 @@ def test_a_store_that_cannot_be_written_is_reported(shared, prompts, monkeypatch
 
 
 def test_simultaneous_uploads_leave_room_for_readers(upload, prompts):
-    for _ in range(8):
-        assert upload.service.upload_slots.acquire(blocking=False)
-    answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
-    assert answer.status_code == 503 and answer.headers["Retry-After"]
-    upload.service.upload_slots.release()
+    with ExitStack() as others:
+        for number in range(8):
+            assert others.enter_context(upload.service.upload_slots.hold(str(number)))
+        answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
+        assert answer.status_code == 503 and answer.headers["Retry-After"]
     post(upload, filled(prompts), 201)
 
 

@@ -8,7 +8,7 @@ import pytest
 from data.play_sessions.every_clue import Answer
 from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.play_sessions.session_run import collect, session_responses
-from data.play_sessions.sessions import add_answer, create_session, digest, join, list_sessions, read_state
+from data.play_sessions.sessions import add_answer, create_session, digest, join, links_of, list_sessions, read_state
 from data.store import open_store
 from data.store.run_tags import tags_of
 from tests.helpers.bundle_factory import put, write
@@ -54,6 +54,18 @@ def test_each_question_comes_at_each_place_equally_often():
     for position in range(5):
         assert set(Counter(order[position] for order in orders).values()) == {3}
     assert orders[0] != orders[5]  # another block has another order
+
+
+def test_a_personal_session_has_a_place_for_each_link(store, log):
+    secret = create_session(log, store.snapshot(), "toy", 20, 2, SOON, "", personal=True)
+    keys = [link.removeprefix(f"{secret}/") for link in links_of(log, secret)]
+    assert len({*keys}) == 2 and all(len(key) == 32 for key in keys)
+    for player in (ANN, BEN):
+        with pytest.raises(SessionError, match="each player of this session has a link"):
+            join(log, secret, player)
+    for key in keys * 2:  # the second time, they come back
+        assert join(log, secret, key).joined
+    assert list_sessions(log)[0].joined == 2
 
 
 def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):

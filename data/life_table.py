@@ -35,7 +35,7 @@ def survivors(sex: str) -> NDArray[np.float64]:
 
 
 def probability_within(
-    guess: ArrayLike, radius: ArrayLike, minimum_age: int, sex: str, *, closed: bool = False
+    guess: ArrayLike, radius: ArrayLike, minimum_age: ArrayLike, sex: str, *, closed: bool = False
 ) -> NDArray[np.float64]:
     """Return the probability that a person dies within ``radius`` years of the age ``guess``: in [0, 1], of the broadcast shape.
 
@@ -49,13 +49,13 @@ def probability_within(
     0.691
     """
     alive = survivors(sex)
-    if not 0 <= minimum_age <= LAST_AGE:
-        raise ValueError(f"minimum_age must lie in 0..{LAST_AGE}, not {minimum_age}")
-    k, r = np.broadcast_arrays(np.asarray(guess, float), np.asarray(radius, float))
+    k, r, a = np.broadcast_arrays(np.asarray(guess, float), np.asarray(radius, float), np.asarray(minimum_age, int))
+    if a.size and not 0 <= a.min() <= a.max() <= LAST_AGE:
+        raise ValueError(f"minimum_age must lie in 0..{LAST_AGE}, not {minimum_age!r}")
     top = len(alive) - 1
-    low = np.clip(np.floor(k - r), minimum_age, top).astype(int)
-    high = np.clip(np.ceil(k + r) + (1 if closed else 0), minimum_age, top).astype(int)
-    probability: NDArray[np.float64] = (alive[low] - alive[high]) / alive[minimum_age]
+    low = np.clip(np.floor(k - r), a, top).astype(int)
+    high = np.clip(np.ceil(k + r) + (1 if closed else 0), a, top).astype(int)
+    probability: NDArray[np.float64] = (alive[low] - alive[high]) / alive[a]
     return probability
 
 

@@ -31,9 +31,10 @@ def served(copied, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A server on a store that was empty at the start, so it holds the bundled datasets."""
+def server(seeded, tmp_path_factory):
+    """A server on a copy of the seeded store."""
     folder = tmp_path_factory.mktemp("served")
+    shutil.copytree(seeded, folder / "store", ignore=shutil.ignore_patterns("cache"))
     served = start_server(folder / "store", folder / "log")
     yield served
     served.stop()
@@ -41,12 +42,23 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory):
-    """Folder of a store with the bundled datasets. Tests that write to it use ``copied``."""
+    """Folder of a store with the bundled datasets that need no models. Tests that write to it use ``copied``."""
+    from data.store import open_store
+    from tests.helpers.stores import seed_without_models
+
+    folder = tmp_path_factory.mktemp("seeded") / "store"
+    seed_without_models(open_store(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def first_start(tmp_path_factory):
+    """Folder of a store as the first start makes it, with all bundled datasets. No test writes to it."""
     from data.importing.seed import seed
     from data.store import open_store
 
-    folder = tmp_path_factory.mktemp("seeded") / "store"
-    seed(open_store(folder))
+    folder = tmp_path_factory.mktemp("first_start") / "store"
+    seed(open_store(folder, threads=1))
     return folder
 
 

@@ -49,7 +49,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
     try:
-        store = open_store(settings.store)
+        store = open_store(settings.store, threads=1)  # several would wait for each other at each of the samples' small files
         if settings.samples == "yes":
             seed_empty_store(store)
     except Refused as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -164,7 +165,7 @@ def model_versions(
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
     """Return the facets of these datasets, without those that have no runs.
 
-    If none is named, they are all, without the bundled samples if there are others.
+    If none is named, they are all without the bundled samples or, if there are no others, the samples that share a model.
     """
     known = list(service().snapshot().states)
     for dataset in datasets:
@@ -172,7 +173,11 @@ def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
             raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
     facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
     with_runs = [facet for facet in facets if facet.runs]
-    return with_runs if datasets else [facet for facet in with_runs if facet.dataset not in SAMPLES] or with_runs
+    if datasets:
+        return with_runs
+    answered = Counter(model for facet in with_runs for model in {model for _, model, _ in facet.runs})
+    shared = [facet for facet in with_runs if any(answered[model] > 1 for _, model, _ in facet.runs)]
+    return [facet for facet in with_runs if facet.dataset not in SAMPLES] or shared or with_runs
 
 
 def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:

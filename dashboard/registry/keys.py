@@ -123,7 +123,9 @@ AcrossMetric = Annotated[
 ]
 AcrossDatasets = Annotated[
     tuple[str, ...],
-    Texts("ids of the datasets; by default all of them or, if there are others, all but the bundled samples"),
+    Texts(
+        "ids of the datasets; by default all but the bundled samples or, if there are no others, the samples that share a model"
+    ),
 ]
 AcrossRows = Annotated[
     Rows,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import nan
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 
 from data.dataset_kinds import FORECAST, outcome
 from data.duckdb_and_polars import execute, execute_with, literal
 from data.importing.staging import Staging
-from data.life_table import probability_within
+from data.life_table import SEXES, probability_within
 from data.plurals import counted
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Store, gradings, run_statistics
@@ -42,6 +43,8 @@ def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     question has no answer to grade by. ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``,
     null without a grade.
     """
+    guesses = list(guesses)
+    of_table = _table_grades([row[3:4] + row[5:] for row in guesses if row[0] == "lifeeval"])
     rows: list[tuple[str, str, str | None, float | None, str | None]] = []
     for kind, dataset, question, guess, answer, sex, age, radius in guesses:
         correct: float | None = None
@@ -50,16 +53,29 @@ def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
             correct = outcome(answer)
             graded = None if correct is None else "answer"
         elif kind == "lifeeval":
-            try:
-                years = float(guess or "nan")
-            except ValueError:
-                years = nan
-            correct, graded = (float(probability_within(years, radius, age, sex)) if abs(years) < 1e6 else 0.0), "table"
+            correct, graded = of_table[guess, sex, age, radius], "table"
         elif answer is not None:
             verdict = parse_answer_line(answer).grade(guess)
             correct, graded = float(verdict == "accept"), "prompt" if verdict == "prompt" else "answer"
         rows.append((dataset, question, guess, correct, graded))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _table_grades(rows: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], float]:
+    """Return the probability that each guess is right, by guess, sex, minimum age and radius; 0 for a guess that is no age."""
+    grades = dict.fromkeys(rows, 0.0)
+    for sex in SEXES:
+        those = [row for row in grades if row[1] == sex and abs(_years(row[0])) < 1e6]
+        ages, radii = np.array([row[2] for row in those], int), [row[3] for row in those]
+        grades |= zip(those, probability_within([_years(row[0]) for row in those], radii, ages, sex).tolist(), strict=True)
+    return grades
+
+
+def _years(guess: str | None) -> float:
+    try:
+        return float(guess or "nan")
+    except ValueError:
+        return nan
 
 
 # SQL condition that a row of an incoming run has the same place as a row of a stored run, called r.
@@ -91,7 +107,9 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
     for name, grading, number in given:
         (part,) = stored_objects(connection, "responses", runs=[name])
         gradings.add_grading(connection, objects, part, grading, "column", grades_sql(number, grading))
-    sql = f"select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = '{IMPORTED}'"
+    # Without an answer, a question has no rules to grade by.
+    sql = f"""select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = '{IMPORTED}'
+        and gradings.dataset in (select dataset from questions where answer is not null or radius is not null)"""
     stated = [name for (name,) in run(sql).fetchall()]
     for name in stated:
         (part,) = stored_objects(connection, "responses", runs=[name])

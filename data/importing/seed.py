@@ -15,7 +15,14 @@ from data.store.audit import Audit
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.snapshot import current_database
 
-BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("pyramid", "lifeeval", "tone"))
+# In the order in which they are listed.
+BUNDLED = tuple(
+    Path(__file__).parents[1] / "sample" / name
+    for name in (
+        "pyramid", "lifeeval", "tone", "lifeeval-boolq-valid", "lifeeval-sciq-test", "lifeeval-lsat-ar-test", "lifeeval-sat-en",
+        "lifeeval-halu-eval-qa",
+    )
+)  # fmt: skip
 
 SAMPLES = frozenset(bundle.name for bundle in BUNDLED)  # ids of the datasets
 

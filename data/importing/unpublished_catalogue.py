@@ -95,6 +95,8 @@ class UnpublishedCatalogue:
             raise StoreMoved  # another process has just stored one of the runs
         if connection.execute(f"select 1 from gradings where {self.new_rows('gradings')} limit 1").fetchone():
             raise StoreMoved  # or given a run a grading of the same name
+        if not all(map(self.objects.exists, self.objects.added[:1])):
+            raise StoreMoved  # or swept what this import wrote, because the clock jumped ahead: what was written first goes first
 
     def new_rows(self, table: str) -> str:
         """Return a SQL condition for the new rows of a table on runs: those of new runs, and of new gradings of stored runs."""

@@ -1,20 +1,32 @@
-"""Writes the bundle ``lifeeval``: the task's 808 questions, answered by five formula-based reference forecasters."""
+"""Writes the bundle ``lifeeval``, the task's 808 questions, and the bundles ``lifeeval-SET`` of five other sets of questions.
+
+LifeEval is answered by five formula-based reference forecasters, eleven language models and people, the other sets by the models.
+The formulas need nothing else. ``python -m data.sample.make_lifeeval FOLDER`` also writes the answers of models and people,
+from a folder with the release: ages, confidences and grades, and nothing that a model said or a person is known by.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from statistics import linear_regression
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data.duckdb_and_polars import frame, literal
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, survivors
 from data.sample.reproducible import write_csv, write_json
+from data.store import Snapshot, open_store
 
 FOLDER = Path(__file__).parent / "lifeeval"
+RELEASE = "LifeEval (arXiv 2605.23909), github.com/NoamMichael/Comparing-Confidence-in-LLMs at 560aae77, MIT"
 MAX_AGE = 100  # years: the highest minimum age that is asked about
 DECIMALS = 12  # of a confidence
 TABLE_DECIMALS = 6  # of a death probability, in the life table
@@ -24,10 +36,20 @@ DATASET = {
     "title": "LifeEval",
     "kind": "lifeeval",
     "simulated": False,
-    "licence": "MIT (wording of the questions); the life table is in the public domain",
-    "source": "The task: LifeEval (arXiv 2605.23909). The life table: U.S. Social Security Administration, "
-    "period life table 2022 (public domain)",
-    "note": "Answered by five formula-based reference forecasters, not language models.",
+    "licence": "MIT; the life table is in the public domain",
+    "source": f"The task, and the answers of models and people: {RELEASE}. The life table: U.S. Social Security "
+    "Administration, period life table 2022 (public domain)",
+    "note": "Ages and confidences of eleven language models, 98 people and five formula-based reference forecasters. Models and "
+    "people were asked in the words of the release, which are not included. Nothing says which answers are of one person, so "
+    "intervals of People are those of independent answers.",
+}
+# Titles of the other sets, and where their questions are from, by their names in the release.
+SETS = {
+    "boolq_valid": ("BoolQ", "BoolQ, validation set (Clark et al. 2019)"),
+    "sciq_test": ("SciQ", "SciQ, test set (Welbl et al. 2017)"),
+    "lsat_ar_test": ("LSAT-AR", "LSAT, analytical reasoning, test set (Zhong et al. 2022)"),
+    "sat_en": ("SAT-EN", "SAT, English, of AGIEval (Zhong et al. 2023)"),
+    "halu_eval_qa": ("HaluEval", "HaluEval, questions (Li et al. 2023)"),
 }
 
 
@@ -161,5 +183,50 @@ def make(folder: Path = FOLDER) -> None:
         )
 
 
+def make_released(release: Path, samples: Path = FOLDER.parent) -> None:
+    """Write the answers of models and people from a folder with the release, by way of a store, into a folder of bundles.
+
+    They are rows of the store, so that an import of LifeEval's files into a store with these bundles finds the same runs. On the
+    other sets, stated confidences are called verbalized as on LifeEval, which makes one row of a model on all sets.
+    """
+    with TemporaryDirectory() as scratch:
+        store = open_store(Path(scratch) / "store", threads=1)
+        import_paths(store, [release / "life_eval_formatted.csv"], ImportOptions())
+        for path in sorted((release / "answers").iterdir()):
+            import_paths(store, [path], ImportOptions(model=path.stem.removeprefix("life_eval_")))
+        import_paths(store, [release / "fin_le_data.csv", release / "llm-confidence-correct.csv"], ImportOptions())
+        snapshot = store.snapshot()
+        people = "model = 'People'"
+        _write_answers(snapshot, f"dataset = 'lifeeval' and not {people}", samples / "lifeeval" / "responses" / "models.parquet")
+        _write_answers(snapshot, f"dataset = 'lifeeval' and {people}", samples / "lifeeval" / "responses" / "people.parquet")
+        for name, (title, source) in SETS.items():
+            dataset = f"lifeeval-{name.replace('_', '-')}"
+            write_json(samples / dataset / "dataset.json", {
+                "dataset": dataset, "title": title, "kind": "single", "licence": "MIT",
+                "source": f"{RELEASE}. The questions: {source}, not included",
+                "note": "Confidences and grades of eleven language models. The texts of questions and answers are not included.",
+            })  # fmt: skip
+            rows = snapshot.rows(f"select question_id from questions where dataset = {literal(dataset)} order by position")
+            write_csv(samples / dataset / "questions.csv", [{"question_id": question} for (question,) in rows])
+            _write_answers(snapshot, f"dataset = {literal(dataset)}", samples / dataset / "responses" / "models.parquet")
+
+
+def _write_answers(snapshot: Snapshot, which: str, path: Path) -> None:
+    """Write the answers of some runs to a file. Several answers to a question are numbered by age and confidence."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    runs = [run for (run,) in snapshot.rows(f"select run from runs where {which} order by elicitation, model")]
+    answers = f"""select question_id, nullif(guess, 'ERROR') as guess, if(r.failed, null, confidence) as confidence,
+            if(graded = 'file', correct::utinyint, null) as correct, nullif(r.failed, false) as failed, state,
+            case when sample is not null then row_number() over (partition by question_id, run order by guess, confidence) end
+                ::varchar as sample, model, if(elicitation = 'stated', 'verbalized', elicitation) as elicitation
+        from {snapshot.responses(runs)} r join runs using (dataset, run) join questions q using (dataset, question_id)
+        order by elicitation, model, q.position, sample"""
+    rows = frame(snapshot.connection, answers)
+    given = [column for column in rows.columns if rows[column].count()]
+    rows.select(given).write_parquet(path, compression="zstd", compression_level=19)
+
+
 if __name__ == "__main__":
     make()
+    for release in sys.argv[1:]:
+        make_released(Path(release))

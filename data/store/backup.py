@@ -10,10 +10,11 @@ from data.store.audit import copy_changes
 from data.store.errors import StoreError
 from data.store.files import NAMES
 from data.store.play_log import copy_sessions
-from data.store.register import AUDIT, EMPTY, TOKENS
+from data.store.register import EMPTY, TOKENS, TOKENS_LOCK
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
 from data.store.stored_selections import copy_selections
+from data.store.tokens_and_readers import UNCHECKED, Tokens
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
@@ -43,10 +44,14 @@ def restore_backup(store: Store, source: Path) -> list[str]:
     audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of people's sessions, only
     those that the store lacks are restored, so a player erased since the backup stays erased. Raises ``StoreError``.
     """
-    for name in (TOKENS, AUDIT):
-        if (source.expanduser() / name).is_symlink():  # it could be any file of this host
-            raise StoreError(f"{source / name} is a link, which no backup has; nothing was restored")
+    for folder, folders, files in os.walk(source.expanduser()):
+        for name in (*folders, *files):
+            if os.path.islink(path := os.path.join(folder, name)):  # it could be any file of this host
+                raise StoreError(f"{path} is a link, which no backup has; nothing was restored")
     backup = open_store(source)
+    tokens = source.expanduser() / TOKENS
+    if tokens.is_file() and tokens.read_bytes().startswith(UNCHECKED) and not Tokens(store.register).record().tokens:
+        raise StoreError(f"{tokens} has no checksum; remove it and {TOKENS_LOCK}, and create new tokens afterwards")
     version = intact_version(backup)
     private = store.adopt(backup, version.name, is_copy=False)
     try:

@@ -118,6 +118,9 @@ class Objects:
             return self.others.path(name)
         return self.files.path(_file(name))
 
+    def exists(self, name: str) -> bool:
+        return self.files.exists(_file(name))
+
     def add(self, kind: str, dataset: str, run: str, write: Callable[[Path], int], form: int | None = None) -> StoredObject:
         """Write an object and make it durable. It belongs to no version of the store until a catalogue names it.
 

@@ -24,6 +24,7 @@ PREFIX = "clueline_"  # lets scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 RESERVED = frozenset({"open"})  # the provenance of an upload without a token
 MAX_TOKEN_LENGTH = 200  # characters of a token that are read
+UNCHECKED = b"["  # how a document begins that has no checksum: a list of tokens, as the first versions wrote it
 USER = "user:"  # prefix of the name of a trusted proxy's user in the list of a dataset's readers
 
 UNUSED = "one-time-"  # prefix of the names of tokens that stand for one-time links
@@ -271,7 +272,7 @@ def decode(content: bytes | None) -> AccessRecord:
     if content is None:
         return AccessRecord()
     try:
-        if content.startswith(b"["):
+        if content.startswith(UNCHECKED):
             return AccessRecord(tuple(msgspec.json.decode(content, type=list[Token])))
         document = msgspec.json.decode(content, type=_Document)
         if hashlib.sha256(document.record).hexdigest() == document.sha256:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from data.importing.ingest import import_paths
-from data.importing.seed import seed
 from data.importing.staging import ImportOptions
 from data.store import DamagedStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup
@@ -21,6 +20,7 @@ from data.store.stored_selections import find_selection, keep_selection
 from data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
+from tests.helpers.stores import seed_without_models
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
 
@@ -29,7 +29,7 @@ NEW_PROCESS = multiprocessing.get_context("spawn")
 def expected(tmp_path_factory):
     """Return a digest of the metrics of the bundled data."""
     store = open_store(tmp_path_factory.mktemp("expected"), threads=1)
-    seed(store)
+    seed_without_models(store)
     return metric_digest(store)
 
 
@@ -49,7 +49,7 @@ def models(store):
 
 
 def test_metrics_are_the_same_to_the_last_digit(store, other_host, expected):
-    seed(store)
+    seed_without_models(store)
     assert metric_digest(store) == expected
     assert metric_digest(other_host) == expected
 
@@ -66,7 +66,7 @@ def test_a_stored_selection_is_on_every_host_and_in_a_backup(store, other_host, 
 
 
 def test_another_host_sees_a_write_at_once(store, other_host):
-    seed(store)
+    seed_without_models(store)
     run = other_host.snapshot().rows("select run from runs order by position limit 1")[0][0]
     before = other_host.snapshot().version
     assert withdraw(store, run, "ann")
@@ -76,7 +76,7 @@ def test_another_host_sees_a_write_at_once(store, other_host):
 
 
 def test_backups_and_restores_are_the_same_everywhere(store, tmp_path, expected):
-    seed(store)
+    seed_without_models(store)
     token = Tokens(store.register).create("ann")
     version = back_up(store, tmp_path / "saved")
     copy = open_store(tmp_path / "saved", threads=1)
@@ -96,14 +96,14 @@ def test_a_first_change_that_raises_leaves_an_empty_store(store, other_host):
 
 
 def test_a_store_that_lost_its_pointer_is_not_treated_as_new(store, url, request):
-    seed(store)
+    seed_without_models(store)
     if "postgres:" in url:
         with request.getfixturevalue("postgres").connect(url.split("?")[0].rpartition("/")[2]) as connection:
             connection.execute("delete from clueline_register")
     else:
         (store.files.root / "CURRENT").unlink()
     for damaged in (store, open_store(url, threads=1)):
-        for use in (damaged.version, damaged.snapshot, partial(seed, damaged)):
+        for use in (damaged.version, damaged.snapshot, partial(seed_without_models, damaged)):
             with pytest.raises(DamagedStore, match="which names the version in force"):
                 use()
     assert len(store.catalogues()) == 1
@@ -113,7 +113,7 @@ def test_a_store_that_lost_its_pointer_is_not_treated_as_new(store, url, request
 
 
 def test_a_damaged_object_is_named_and_never_read(store, other_host, tmp_path):
-    seed(store)
+    seed_without_models(store)
     part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
     spoiled = tmp_path / "spoiled"
     spoiled.write_bytes(b"x" * part.bytes)
@@ -142,7 +142,7 @@ def test_a_damaged_catalogue_is_neither_read_nor_built_upon(store, other_host, t
 def test_a_damaged_copy_is_fetched_again(store, other_host, url):
     if "s3:" not in url:
         pytest.skip("hosts have no copies of their own")
-    seed(store)
+    seed_without_models(store)
     part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
     other_host.objects.path(part.name).write_bytes(b"x" * part.bytes)
     other_host.catalogue().write_bytes(b"x")
@@ -150,7 +150,7 @@ def test_a_damaged_copy_is_fetched_again(store, other_host, url):
 
 
 def test_objects_in_no_catalogue_go_at_the_second_sweep(store):
-    seed(store)
+    seed_without_models(store)
     name = "objects/responses/dataset=pyramid/run=00/0123456789abcdef.parquet"
     draft = store.files.draft(name)
     draft.write_bytes(b"left by a killed import")
@@ -169,7 +169,7 @@ def test_only_the_last_three_catalogues_are_kept(store):
 
 
 def test_six_writers_lose_nothing(store, url, tmp_path):
-    seed(store)
+    seed_without_models(store)
     names = {f"{writer}-{number}" for writer in "abcdef" for number in range(25)}
     writers = [
         NEW_PROCESS.Process(
@@ -203,7 +203,7 @@ def _make_tokens(url, names):
 
 
 def test_a_writer_that_waits_too_long_for_the_lock_raises(store):
-    seed(store)
+    seed_without_models(store)
     with (
         store.register.locked(),
         pytest.raises(StoreError, match="another import has held the store"),
@@ -224,7 +224,7 @@ def test_threads_read_while_others_write(store, other_host):
 
 def test_a_backup_of_a_damaged_object_is_refused(store, tmp_path):
     """The backup is refused even though this host has a good copy of the object."""
-    seed(store)
+    seed_without_models(store)
     part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
     spoiled = tmp_path / "spoiled"
     spoiled.write_bytes(b"x" * part.bytes)

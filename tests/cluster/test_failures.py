@@ -11,13 +11,13 @@ import time
 import psycopg
 import pytest
 
-from data.importing.seed import seed
 from data.store import StoreError, open_store
 from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.store_notes import note, notes
+from tests.helpers.stores import seed_without_models
 from tests.helpers.waiting import wait_until
 
 
@@ -167,7 +167,7 @@ def test_a_killed_writer_does_not_block_others(server, store):
 
 
 def test_withdrawals_through_a_restart_count_once(server, store):
-    seed(store)
+    seed_without_models(store)
     runs = [row[0] for row in store.snapshot().rows("select run from runs order by position")]
     began = time.monotonic()
     assert withdraw(store, runs[0], None)

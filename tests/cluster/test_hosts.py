@@ -16,7 +16,6 @@ from contextlib import contextmanager
 import duckdb
 import pytest
 
-from data.importing.seed import seed
 from data.store import open_store
 from data.store.migrations import current_schema, schema_of
 from data.store.tokens_and_readers import Tokens
@@ -25,6 +24,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.redis_server import start_redis
 from tests.helpers.serving import environment, start_server
+from tests.helpers.stores import seed_without_models
 from tests.helpers.waiting import wait_until
 
 ADDRESSES = (
@@ -44,7 +44,7 @@ class Cluster:
         database, bucket = self.postgres.new_database(), s3.new_bucket()
         self.urls = [f"{database}?objects={bucket}&local={folder / name}" for name in "ab"]
         store = open_store(self.urls[0], threads=1)
-        seed(store)
+        seed_without_models(store)
         self.token = Tokens(store.register).create("ann")
         self.questions = [q for (q,) in store.snapshot().rows("select question_id from questions where dataset = 'pyramid'")]
         store.close()

@@ -10,10 +10,10 @@ import threading
 import time
 
 from data.importing.ingest import import_paths
-from data.importing.seed import seed
 from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
 from data.store.repair import damage_of
+from tests.helpers.stores import seed_without_models
 
 KILLS = int(os.environ.get("CLUSTER_KILLS", "40"))
 WRITERS = 2
@@ -60,7 +60,7 @@ class Writer:
 
 
 def test_no_acknowledged_run_is_lost_or_stored_in_part(store, url, tmp_path, request):
-    seed(store)
+    seed_without_models(store)
     bundled = {run for (run,) in store.snapshot().rows("select run from runs")}
     postgres = request.getfixturevalue("postgres") if "postgres:" in url else None
     acknowledged, killed, restarts = [], [0] * WRITERS, [0]

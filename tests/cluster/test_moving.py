@@ -1,17 +1,17 @@
 """Moving a store from one kind to another and back."""
 
-from data.importing.seed import seed
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_addresses import new_address
+from tests.helpers.stores import seed_without_models
 
 
 def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     folder, back = tmp_path / "store", tmp_path / "back"
     store = open_store(folder, threads=1)
-    seed(store)
+    seed_without_models(store)
     token = Tokens(store.register).create("ann")
     Tokens(store.register).make_private("tone", ["ann"])
     changes = Audit(store.register).page(1000)
@@ -36,7 +36,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
 
 def test_no_message_contains_the_password(tmp_path, cli, postgres):
     folder = tmp_path / "store"
-    seed(open_store(folder, threads=1))
+    seed_without_models(open_store(folder, threads=1))
     address = postgres.new_database().replace("clueline@", "clueline:geheim@")
     url = f"{address}?objects={tmp_path / 'objects'}&local={tmp_path / 'local'}"
     for arguments, store in (

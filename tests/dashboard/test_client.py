@@ -20,10 +20,10 @@ NOTEBOOK = methodcaller("_repr_html_")  # what notebooks ask an object for
 
 
 @pytest.fixture(scope="module")
-def open_server(seeded, tmp_path_factory):
-    """A server on a copy of the seeded store that takes uploads without a token."""
+def open_server(first_start, tmp_path_factory):
+    """A server on a copy of the store of a first start that takes uploads without a token."""
     folder = tmp_path_factory.mktemp("client")
-    shutil.copytree(seeded, folder / "store", ignore=shutil.ignore_patterns("cache"))
+    shutil.copytree(first_start, folder / "store", ignore=shutil.ignore_patterns("cache"))
     started = start_server(folder / "store", folder / "log", workers=1, uploads="open")
     yield started
     started.stop()

@@ -12,10 +12,10 @@ from dashboard.registry.addresses import ROUTES
 from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
-from data.importing.seed import seed
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from tests.helpers.drawn_pages import markup
+from tests.helpers.stores import seed_without_models
 
 BY_DEFAULT = [
     "leaderboard", "agreement", "breakdown?by=category", "decide", "difficulty", "finding", "recalibration?method=platt",
@@ -40,7 +40,7 @@ def partial(seeded, tmp_path_factory):
     ids = [question["question_id"] for question in questions if question["subcategory"] in kept]
     rows = list(csv.DictReader(io.StringIO(client.get(f"/api/v1/runs/{runs[0]}/responses.csv").text)))
     store = open_store(folder / "store")
-    seed(store)
+    seed_without_models(store)
     rest = [question["question_id"] for question in questions if question["question_id"] not in ids]
     for model, answered in (("partial", ids), ("few", ids[:5]), ("rest", rest)):
         path = folder / f"{model}.csv"

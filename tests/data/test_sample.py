@@ -42,7 +42,8 @@ def write_tone(folder: Path) -> None:
 @pytest.mark.parametrize(("bundle", "write"), [(LIFEEVAL, make_lifeeval.make), (PYRAMID, make_pyramid.make), (TONE, write_tone)])
 def test_script_writes_the_bundle_again(bundle, write, tmp_path):
     write(tmp_path)
-    written, kept = files(tmp_path), files(bundle)
+    released = ("responses/models.parquet", "responses/people.parquet")  # made from what others released
+    written, kept = files(tmp_path), {name: content for name, content in files(bundle).items() if name not in released}
     assert [name for name in sorted(written | kept) if written.get(name) != kept.get(name)] == []
 
 
@@ -66,7 +67,7 @@ def test_lifeeval_asks_its_808_questions():
 
 
 def test_forecasters_answer_all_of_lifeeval():
-    answers = [row for path in (LIFEEVAL / "responses").iterdir() for row in rows(path)]
+    answers = [row for path in (LIFEEVAL / "responses").glob("*.csv") for row in rows(path)]
     assert {a["model"] for a in answers} == set(make_lifeeval.FORECASTERS)
     assert len(answers) == len({(a["model"], a["question_id"]) for a in answers}) == 5 * 808
     assert all(0 <= float(a["confidence"]) <= 1 and a["guess"].isdigit() for a in answers)

@@ -499,6 +499,7 @@ add("bomb", {
     "zip of packed members": ("toy.zip", lambda: zipped(BUNDLE | {f"responses/{index}.csv.gz": gzip.compress(bytes(2**20)) for index in range(8)}), TOO_LARGE),
     "zip of more than 100,000 members": ("toy.zip", lambda: zipped({f"{index}": b"" for index in range(100_001)}), "more than 100,000 files"),
     "zip that says it is small": ("toy.zip", lambda: understated(zipped({"dataset.json": bytes(20 * 2**20)}), 10), DAMAGED),
+    "a log of Inspect": ("run.eval", lambda: zipped({"header.json": "{}", "samples/1_epoch_1.json": bytes(50 * 2**20)}), TOO_LARGE),
     "zip in zip": ("toy.zip", lambda: zipped({"inner.zip": zipped({"x": bytes(20 * 2**20)})}), UNKNOWN),
     "one piece under many names": ("toy.zip", lambda: zipped({f"{index:04}": b"x" * 2**10 for index in range(5000)}), TOO_LARGE),
     "JSON that unfolds": ("run.jsonl.gz", lambda: gzip.compress(line(guess="x" * 10 * 2**20)), TOO_LARGE),

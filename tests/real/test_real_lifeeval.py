@@ -14,14 +14,11 @@ from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import read_facets, read_selection
+from tests.helpers.lifeeval_models import NAMES
 from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real
 
-MODELS = {
-    "Meta-Llama-3.1-70B-Instruct", "Meta-Llama-3.1-8B-Instruct", "claude-3-7-sonnet-20250219", "claude-3-haiku-20240307",
-    "claude-sonnet-4-20250514", "deepseek-r1", "deepseek-v3", "gemini-2.5-flash", "gemini-2.5-pro", "gpt-4o", "o3-2025-04-16",
-}  # fmt: skip
 # items, score, ECE, mean confidence, share rounded, slope of overconfidence on difficulty
 PUBLISHED = {
     "claude-3-7-sonnet-20250219": (808, 0.546, 0.040, 0.529, 0.923, 0.185),
@@ -56,7 +53,7 @@ def board(store, imported):
 
 
 def test_every_model_is_a_run(store, imported, board):
-    assert set(imported) == set(board) == MODELS
+    assert set(imported) == set(board) == {*NAMES.values()}
     snapshot = store.snapshot()
     assert snapshot.rows(
         "select count(*), count(distinct sex), count(distinct minimum_age), count(distinct radius) from questions"
@@ -123,12 +120,6 @@ def test_mean_difficulty(store, imported):
 
 # -- table 2 and the text: over the 751 questions that all eleven models answered --------------------------------------
 
-NAMES = {
-    "Claude-Sonnet-3.7": "claude-3-7-sonnet-20250219", "Claude-Sonnet-4": "claude-sonnet-4-20250514",
-    "DeepSeek-R1": "deepseek-r1", "Gemini-2.5-Pro": "gemini-2.5-pro", "GPT-o3": "o3-2025-04-16",
-    "Claude-Haiku-3": "claude-3-haiku-20240307", "DeepSeek-V3": "deepseek-v3", "Gemini-2.5-Flash": "gemini-2.5-flash",
-    "GPT-4o": "gpt-4o", "Llama-3.1-70B": "Meta-Llama-3.1-70B-Instruct", "Llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
-}  # fmt: skip
 COMMON = 751
 UNCLEAR = "the paper does not say over which questions, and with which weights, the sets are averaged"
 # Rows of the text that do not follow from the release, and why.

@@ -1,4 +1,4 @@
-"""LifeEval's figures by model and question set, from the released pairs: accuracy (11), ECE (12), reliability (9).
+"""LifeEval's figures by model and question set, from the bundled datasets: accuracy (11), ECE (12), reliability (9); and table 2.
 
 The figures print no numbers. The numbers below come from the appendix's two tables of models by question set, in the authors'
 repository (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
@@ -7,17 +7,23 @@ repository (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
 import csv
 from collections import defaultdict
 
+import numpy as np
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
+from data.sample import make_lifeeval
+from data.store import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
-from queries.selection import Selection
+from queries.selection import Selection, read_facets, read_selection
+from tests.helpers.lifeeval_models import NAMES
+from tests.helpers.paths import ROOT
 
 pytestmark = pytest.mark.real
 
+BUNDLES = make_lifeeval.FOLDER.parent
 MODELS = (
     "claude-3-7-sonnet-20250219", "claude-sonnet-4-20250514", "deepseek-r1", "o3-2025-04-16", "gemini-2.5-pro",
     "claude-3-haiku-20240307", "deepseek-v3", "gpt-4o", "gemini-2.5-flash", "Meta-Llama-3.1-70B-Instruct",
@@ -45,9 +51,8 @@ def pairs(shared):
 
 
 @pytest.fixture(scope="module")
-def snapshot(pairs, store):
-    import_paths(store, [pairs], ImportOptions())
-    return store.snapshot()
+def snapshot(first_start):
+    return open_store(first_start, threads=1).snapshot()
 
 
 def gaps(snapshot, metric, printed, scale=1.0):
@@ -55,12 +60,92 @@ def gaps(snapshot, metric, printed, scale=1.0):
     result = {}
     for name, values in printed.items():
         selection = Selection(
-            f"lifeeval-{name}", elicitation=("stated",), common="all", conventions=Conventions(binning="width10r")
+            f"lifeeval-{name}", elicitation=("verbalized",), common="all", conventions=Conventions(binning="width10r")
         )
         rows = {row.model: row.metrics[metric].value for row in leaderboard(snapshot, selection, [CATALOGUE[metric]]).rows}
         assert rows.keys() == {*MODELS}
         result[name] = [abs(scale * rows[model] - value) for model, value in zip(MODELS, values, strict=True)]
     return result
+
+
+def test_the_release_gives_the_bundled_files_again(shared, tmp_path):
+    make_lifeeval.make_released(shared("lifeeval"), tmp_path)
+    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.*"))
+    assert len(files) == 2 + 3 * 5 and sum((BUNDLES / path).stat().st_size for path in files) < 1_500_000
+    for path in files:
+        if path.suffix == ".parquet":
+            assert_frame_equal(pl.read_parquet(tmp_path / path), pl.read_parquet(BUNDLES / path))
+        else:
+            assert (tmp_path / path).read_bytes() == (BUNDLES / path).read_bytes()
+
+
+def test_bundled_pairs_are_those_of_the_release(pairs, snapshot):
+    """Counts and means of every model on every set, by numpy from the released file."""
+    with pairs.open(encoding="utf-8", newline="") as lines:
+        released = list(csv.DictReader(lines))
+    expected, of_runs = {}, defaultdict(list)
+    for row in released:
+        for column, elicitation in (("stated_confidence", "verbalized"), ("chosen_token_confidence", "token")):
+            if row[column] != "NA":
+                key = f"lifeeval-{row['qset'].replace('_', '-')}", row["llm"], elicitation
+                of_runs[key].append((float(row[column]), row["correct"] == "TRUE"))
+    for key, items in of_runs.items():
+        confidence, correct = np.array(items).T
+        expected[key] = [len(items), confidence.mean(), correct.mean(), ((confidence - correct) ** 2).mean()]
+    stored = {}
+    for dataset in sorted({key[0] for key in of_runs}):
+        metrics = [CATALOGUE[key] for key in ("mean_confidence", "accuracy", "brier")]
+        for row in leaderboard(snapshot, selected(snapshot, dataset, ("common", "0")), metrics).rows:
+            stored[dataset, row.model, row.elicitation] = [row.items, *(row.metrics[metric.key].value for metric in metrics)]
+    assert len(released) == 72_185 and stored.keys() == expected.keys() and len(stored) == 63
+    assert stored == {key: pytest.approx(values, abs=1e-12) for key, values in expected.items()}
+
+
+def test_bundled_answers_are_those_of_the_release(shared, snapshot):
+    """The readable answers of each file, and every value that the file of people gives."""
+    for path in sorted((shared("lifeeval") / "answers").iterdir()):
+        model = path.stem.removeprefix("life_eval_")
+        released = pl.read_csv(path, columns=["Answer", "Confidence", "Question ID"], infer_schema=False)
+        numbers = released.with_columns(pl.col("Answer", "Confidence").str.strip_chars().cast(pl.Float64, strict=False))
+        usable = numbers.drop_nulls().filter(pl.col("Confidence").is_between(0, 1)).unique("Question ID")
+        sql = f"""select question_id, guess::double as guess, confidence from {snapshot.responses(runs(snapshot, model))}
+            where state is null and not failed"""
+        stored = snapshot.rows(sql)
+        assert sorted(stored) == sorted(usable.select("Question ID", "Answer", "Confidence").rows())
+    with (shared("lifeeval") / "fin_le_data.csv").open(encoding="utf-8", newline="") as lines:
+        people = sorted((row["LifeEvalQ"], float(row["PGuess"]), float(row["PConf"]) / 100) for row in csv.DictReader(lines))
+    sql = f"select question_id, guess::double as guess, confidence from {snapshot.responses(runs(snapshot, 'People'))}"
+    assert sorted(snapshot.rows(sql)) == people and len(people) == 980
+    assert "R_" not in "".join(sample for (sample,) in snapshot.rows(
+        f"select distinct sample from {snapshot.responses(runs(snapshot, 'People'))}"
+    ))  # fmt: skip
+
+
+def selected(snapshot, dataset, *pairs):
+    return read_selection([("dataset", dataset), *pairs], lambda dataset: read_facets(snapshot, dataset))
+
+
+def runs(snapshot, model):
+    return [run for (run,) in snapshot.rows("select run from runs where dataset = 'lifeeval' and model = $m", {"m": model})]
+
+
+def test_the_bundled_answers_give_table_2(snapshot):
+    selection = read_selection([("dataset", "lifeeval"), ("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
+    keys = ("ece", "mean_confidence", "hard_easy_slope", "overconfidence")
+    board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in keys])
+    assert board.common == 751
+    rows = {row.model: {key: row.metrics[key].value for key in keys} for row in board.rows if row.model in MODELS}
+    assert len(rows) == 11
+    with (ROOT / "queries" / "facts" / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
+        printed = [row for row in csv.DictReader(lines) if row["table"] == "lifeeval-table-2"]
+    compared = 0
+    for row in printed:
+        values = rows[NAMES[row["model"]]]
+        values = values | {"accuracy": values["mean_confidence"] - values["overconfidence"]}  # of answers with a confidence
+        if row["metric"] in values:
+            assert values[row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
+            compared += 1
+    assert compared == 44
 
 
 def agreeing(values, step):
@@ -98,7 +183,7 @@ def test_reliability_by_set_is_figure_9(pairs, snapshot):
     for name, of_models in answers.items():
         selection = Selection(
             f"lifeeval-{name.replace('_', '-')}",
-            elicitation=("stated",),
+            elicitation=("verbalized",),
             common="all",
             conventions=Conventions(binning="width10+1"),
         )

@@ -161,7 +161,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             + (POOLED if result.groups else "")
         ),
         _collections(result),
-        _left_out(result, titles),
+        None if request.parameters.datasets else _left_out(result, titles),
         across_section(result, metric),
         diagrams_section(result, diagrams, DIAGRAMS.tables[0]) if diagrams else None,
         transfer_section(result),
@@ -182,9 +182,9 @@ def _collections(result: Across) -> html.P | None:
 
 
 def _left_out(result: Across, titles: dict[str, str]) -> html.P | None:
-    """Say that the bundled samples are left out, with a link that shows them."""
+    """Say which bundled samples are left out, with a link that shows them."""
     shown = {column.dataset for column in result.datasets}
-    if not (left_out := [title for dataset, title in titles.items() if dataset in SAMPLES - shown]) or SAMPLES & shown:
+    if not (left_out := [title for dataset, title in titles.items() if dataset in SAMPLES - shown]):
         return None
     every = address(PATH, [("datasets", dataset) for dataset in titles])
     return note([f"Without the bundled samples {', '.join(left_out)}. ", page_link("Show them, too", every), "."])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -143,30 +143,27 @@ class _RunHash:
     _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
     _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
-    def feed(self, rows: pl.DataFrame, ids: _Ids) -> None:
-        question = rows["question_number"].to_numpy()
+    def feed(self, question: NDArray[np.int32], ids: _Ids) -> None:
+        """Add the questions of the next rows."""
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
-        self.items += len(rows)
+        self.items += len(question)
         self.questions += int(first.sum())
-        self._add("first", [first])
-        self._add("question_id", _byte_streams(ids.look_up(question[first])))
-        for name in rows.columns:
-            if name not in ("run_number", "question_number"):
-                self._add(name, _byte_streams(rows[name]))
-                if name not in OPTIONAL or rows[name].null_count() < len(rows):
-                    self._filled.add(name)
+        self.add("first", [first], True)
+        asked = ids.look_up(question[first])
+        self.add("question_id", _byte_streams(asked, [0, len(asked)])[0], True)
 
-    def _add(self, name: str, parts: Iterable[Any]) -> None:
+    def add(self, name: str, parts: Iterable[Any], filled: bool) -> None:
+        """Add the next rows of a column, as streams of bytes. ``filled`` says whether any of them has a value."""
+        if filled:
+            self._filled.add(name)
         for index, part in enumerate(parts):
             self._columns.setdefault((name, index), hashlib.sha256()).update(part)
 
     def close(self, head: list[str]) -> None:
         """Set ``sha256``, from the rows and the head: dataset, model and elicitation."""
         digests = [
-            [name, index, column.hexdigest()]
-            for (name, index), column in sorted(self._columns.items())
-            if name in self._filled or name in ("first", "question_id")
+            [name, index, column.hexdigest()] for (name, index), column in sorted(self._columns.items()) if name in self._filled
         ]
         self.sha256 = hashlib.sha256(json.dumps([head, digests]).encode()).hexdigest()
         self._columns.clear()
@@ -193,8 +190,14 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
         )
         numbers = rows["run_number"].to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(rows)]
-        for start, end in pairwise(cuts):
-            hashes.setdefault(int(numbers[start]), _RunHash()).feed(rows[start:end], ids)
+        runs = [hashes.setdefault(int(numbers[start]), _RunHash()) for start in cuts[:-1]]
+        questions = rows["question_number"].to_numpy()
+        for run, (start, end) in zip(runs, pairwise(cuts), strict=True):
+            run.feed(questions[start:end], ids)
+        for name in rows.columns[2:]:
+            values = np.append(0, rows[name].is_not_null().cum_sum().to_numpy())[cuts]
+            for run, parts, count in zip(runs, _byte_streams(rows[name], cuts), np.diff(values), strict=True):
+                run.add(name, parts, name not in OPTIONAL or bool(count))
     for n, *head in heads:
         hashes[n].close(head)
     return hashes
@@ -244,14 +247,21 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]
         yield start, end - 1
 
 
-def _byte_streams(column: pl.Series) -> list[Any]:
-    if column.dtype == pl.String:
-        lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
-        return [_little_endian(lengths), (column.str.join("").item() or "").encode()]
-    if isinstance(column.dtype, pl.List):
-        lengths = column.list.len().cast(pl.Int32).fill_null(-1)
-        return [_little_endian(lengths), *_byte_streams(column.filter(lengths > 0).explode())]
-    return [_little_endian(column.fill_null(float("nan")) if column.dtype == pl.Float64 else column)]
+def _byte_streams(column: pl.Series, cuts: Sequence[int]) -> list[list[Any]]:
+    """Return the streams of bytes of each part of a column. Part k has the rows from ``cuts[k]`` up to ``cuts[k + 1]``."""
+    text = column.dtype == pl.String
+    if not (text or isinstance(column.dtype, pl.List)):
+        numbers = _little_endian(column.fill_null(float("nan")) if column.dtype == pl.Float64 else column)
+        return [[numbers[start:end]] for start, end in pairwise(cuts)]
+    lengths = (column.str.len_bytes() if text else column.list.len()).cast(pl.Int32).fill_null(-1)
+    counts = _little_endian(lengths)
+    ends = np.append(0, np.cumsum(np.maximum(counts, 0), dtype=np.int64))[cuts].tolist()
+    if text:
+        joined = memoryview((column.str.join("").item() or "").encode())
+        content = [[joined[start:end]] for start, end in pairwise(ends)]
+    else:
+        content = _byte_streams(column.filter(lengths > 0).explode(), ends)
+    return [[counts[start:end], *parts] for (start, end), parts in zip(pairwise(cuts), content, strict=True)]
 
 
 def _little_endian(numbers: pl.Series) -> NDArray[Any]:

@@ -31,8 +31,8 @@ def test_seeded_questions_can_be_imported_again(store, folder):
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
 
 
-def test_samples_are_removed_and_restored(seeded, tmp_path):
-    store = open_store(shutil.copytree(seeded, tmp_path / "store"), threads=1)
+def test_samples_are_removed_and_restored(first_start, tmp_path):
+    store = open_store(shutil.copytree(first_start, tmp_path / "store"), threads=1)
     bundles.put(store, bundles.write(tmp_path / "toy"))
     runs = store.snapshot().rows("select run from runs order by all")
     assert remove_samples(store, "ann") == sorted(SAMPLES) and list(store.snapshot().states) == ["toy"]

@@ -6,6 +6,7 @@ from data.importing.ingest import import_paths, read_and_check
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
+from data.store.run_files import SWEPT
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
 
@@ -31,7 +32,7 @@ def between(store, path, options, meanwhile):
     """Import a file, and call ``meanwhile`` once after it is read and before it is published."""
     with open_staging(store) as staging:
         read_and_check(staging, [path], options, None, None, lambda *step: None)
-        unpublished = make_unpublished_catalogue(staging, store.objects)
+        unpublished = make_unpublished_catalogue(staging, store.new_objects())
         unpublished.close()
         meanwhile()
         store.write(unpublished.publish)
@@ -105,3 +106,18 @@ def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeyp
     monkeypatch.setattr(ingest, "make_unpublished_catalogue", overtaken)
     report = put(toy, tmp_path / "a.csv", dataset="toy", model="m")
     assert report.stored == report.runs and "already there" in report.lines[-1]
+
+
+def test_a_clock_that_jumps_ahead_costs_no_run(toy, tmp_path):
+    """Writers who think that an hour has passed sweep what an import has written. It starts again."""
+    options = ImportOptions(dataset="toy", model="one")
+
+    def two_writes_an_hour_apart():
+        for _ in range(2):
+            toy.files.write_notes(SWEPT, "\n".join(["1", *(toy.files.read_notes(SWEPT) or "1").splitlines()[1:]]))
+            toy.write(lambda connection: None)
+
+    with pytest.raises(StoreMoved):
+        between(toy, tmp_path / "a.csv", options, two_writes_an_hour_apart)
+    (run,) = import_paths(toy, [tmp_path / "a.csv"], options).runs
+    assert toy.snapshot().rows(f"select count(*) from {toy.snapshot().responses([run])}") == [(3,)]

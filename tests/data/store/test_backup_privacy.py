@@ -1,5 +1,6 @@
 """What is private in a store or in its backup is private wherever its data are put in force."""
 
+import msgspec
 import pytest
 
 from data.importing.ingest import import_paths
@@ -7,7 +8,7 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
 from data.store.backup import back_up, copy_store, restore_backup
-from data.store.tokens_and_readers import AccessRecord, Tokens
+from data.store.tokens_and_readers import AccessRecord, Token, Tokens
 from tests.helpers.bundle_factory import FACTS, put, write
 
 
@@ -148,15 +149,29 @@ class TestBundles:
             put(new_store(tmp_path), write(tmp_path / "bundle", FACTS | {"private": "yes"}))
 
 
-def test_a_backup_with_a_link_in_it_is_not_restored(copied, tmp_path):
+@pytest.mark.parametrize("name", ["tokens.json", "CURRENT", "objects"])
+def test_a_backup_with_a_link_in_it_is_not_restored(copied, tmp_path, name):
     Tokens(open_store(copied).register).create("ann")
     back_up(open_store(copied), tmp_path / "backup")
-    (tmp_path / "backup" / "tokens.json").rename(tmp_path / "elsewhere.json")
-    (tmp_path / "backup" / "tokens.json").symlink_to(tmp_path / "elsewhere.json")
+    (tmp_path / "backup" / name).rename(tmp_path / "elsewhere")
+    (tmp_path / "backup" / name).symlink_to(tmp_path / "elsewhere")
     target = open_store(tmp_path / "restored")
-    with pytest.raises(StoreError, match=r"tokens\.json is a link"):
+    with pytest.raises(StoreError, match=f"{name} is a link"):
         restore_backup(target, tmp_path / "backup")
     assert target.catalogue() is None and Tokens(target.register).all() == []
+
+
+def test_tokens_without_a_checksum_are_not_restored(copied, tmp_path):
+    back_up(open_store(copied), tmp_path / "backup")
+    token = msgspec.json.encode([Token("ann", "0" * 64, "2024-01-01T00:00:00.000000Z", right="admin")])
+    (tmp_path / "backup" / "tokens.json").write_bytes(token)
+    target = open_store(tmp_path / "restored")
+    with pytest.raises(StoreError, match=r"tokens\.json has no checksum"):
+        restore_backup(target, tmp_path / "backup")
+    assert target.catalogue() is None and Tokens(target.register).all() == []
+    Tokens(target.register).create("bob")  # then the store's own tokens stay
+    restore_backup(target, tmp_path / "backup")
+    assert [token.name for token in Tokens(target.register).all()] == ["bob"]
 
 
 @pytest.mark.parametrize("inside", ["x", "objects/x"])

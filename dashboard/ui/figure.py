@@ -13,7 +13,7 @@ from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callba
 from dash.development.base_component import Component
 
 from dashboard.ui.html import data
-from dashboard.ui.text import MAX_LABEL_LENGTH, distinct_short_names, short
+from dashboard.ui.text import distinct_short_names, short
 from queries.metrics import Metric
 from queries.rankings import RankCorrelation
 
@@ -238,28 +238,10 @@ def panels(
     }
 
 
-Names = Mapping[str, str]  # display names or colours, by run id
+Names = Mapping[str, str]  # display names by run id
 MAX_ROW_LABEL_LENGTH = 30  # characters of a name next to a row of a figure
 CHARACTER = 6.2  # pixels per character of a label
 LINE = 14  # pixels between two labels
-
-
-def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
-    """Return the label of each run in a figure, by run id; at most ``longest`` characters."""
-    return dict(zip(runs, map(plain, distinct_short_names([names[run] for run in runs], longest)), strict=True))
-
-
-def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:
-    """Return the style of a run's line: in its colour, or thin and grey. Every second four of the colours have dashes, too."""
-    if run not in colours:
-        return {"color": OTHERS, "width": 0.8}
-    place = int(colours[run].removeprefix("var(--run-").removesuffix(")"))
-    return {"color": colours[run], "width": 2.2, "dash": "7px,2px" if (place - 1) % 8 >= 4 else "solid"}
-
-
-def grey_first(runs: Sequence[str], colours: Mapping[str, str]) -> list[str]:
-    """Return runs in drawing order, so that lines in colour are above those in grey."""
-    return sorted(runs, key=lambda run: run in colours)
 
 
 def end_labels(
@@ -303,15 +285,6 @@ def end_labels(
 def label_margin(labels: Sequence[str]) -> PlotlyJson:
     """Return the margins of a figure, with room for labels on its right."""
     return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}
-
-
-def run_ends(
-    names: Names, ends: Mapping[str, float | None], colours: Names, bottom: float, top: float, height: float
-) -> PlotlyJson:
-    """Return the parts of a layout that name lines of runs at their right ends; see ``end_labels``. None has a margin only."""
-    labels = run_labels(names, [*ends])
-    shown = [(labels[run], value, colours[run]) for run, value in ends.items() if value is not None]
-    return {"margin": label_margin([*labels.values()]), "annotations": end_labels(shown, bottom, top, height)}
 
 
 SIDE = 30  # pixels per metric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter, itemgetter
@@ -16,11 +16,11 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, diagonal, figure, padded, panel_axes, panels, plain
+from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panel_axes, panels
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
-from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
@@ -65,10 +65,10 @@ PEOPLE = serve(
 )
 
 
-def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def class_reliability(result: People, style: RunStyle) -> html.Figure:
     """Return the figure and its table, a row per run, class and non-empty bin."""
     rows = [
-        (f"{names[run.run]}, {class_.name}", part)
+        (f"{style.names[run.run]}, {class_.name}", part)
         for run in result.rows
         for class_ in run.classes
         for part in class_.bins
@@ -82,36 +82,36 @@ def class_reliability(result: People, names: Mapping[str, str], colours: RunColo
     ]
     return figure(
         "classes",
-        classes_figure(result, names, colours),
+        classes_figure(result, style),
         "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
         html_table(columns, rows, "Reliability of each class"),
-        legend(names, names, colours),
+        style.legend(style.names),
     )
 
 
-def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
+def distance_histograms(result: People, style: RunStyle) -> html.Figure:
     """Return a histogram of items by DistCE."""
     reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
     return figure(
         "distance",
-        distance_figure(result, names, colours),
+        distance_figure(result, style),
         f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-        _table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+        _table(result, style, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
     )
 
 
-def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
+def entropy_histograms(result: People, style: RunStyle, absolute: bool) -> html.Figure:
     """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return figure(
         "entropy",
-        entropy_figure(result, names, colours, absolute),
+        entropy_figure(result, style, absolute),
         f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-        _table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+        _table(result, style, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
     )
 
 
-def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
+def ranking_histograms(result: People, style: RunStyle) -> html.Figure | None:
     """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
 
     None if there are too many classes. See ``distance_histograms``.
@@ -121,13 +121,13 @@ def ranking_histograms(result: People, names: Names, colours: RunColours) -> htm
         return None
     return figure(
         "ranking",
-        ranking_figure(result, names, colours),
+        ranking_figure(result, style),
         "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
-        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
+        _table(result, style, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
     )
 
 
-def _table(result: People, names: Names, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
+def _table(result: People, style: RunStyle, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
     """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
     rows: list[tuple[str, int, int | None]] = []
     for run in result.rows:
@@ -136,16 +136,16 @@ def _table(result: People, names: Names, edges: Sequence[float], counts: Counts,
         human = counts(run.reference) if run.reference else None
         for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
             if items or (human and human[place]):
-                rows.append((f"{names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
+                rows.append((f"{style.names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
     columns = [PageColumn(name, itemgetter(at)) for at, name in enumerate(("Run and bin", "Items", "Reference"))]
     return html_table(columns, rows, label)
 
 
-def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
+def vote_metrics_table(board: Leaderboard, style: RunStyle) -> html.Div:
     """Return the metrics against votes of each ranked run. The board needs the metrics ``VOTES``."""
     ranked = [run for run in board.rows if run.ranked]
     columns = [
-        run_column(names, colours),
+        style.column(),
         PageColumn("Answered", lambda run: answered(run.answered, board.questions), number=True),
         *(
             PageColumn(metric.label, partial(_metric_cell, metric))
@@ -165,13 +165,13 @@ def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
 Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 
-def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+def distance_figure(people: People, style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: items by DistCE; the human reference as an outline."""
     edges = people.distance_edges
-    return _histograms(people, names, colours, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
+    return _histograms(people, style, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
 
 
-def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
+def entropy_figure(people: People, style: RunStyle, absolute: bool) -> PlotlyJson:
     """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
     edges, most = people.entropy_edges, people.entropy_edges[-1]
     counts: Counts = attrgetter("entropy")
@@ -179,15 +179,15 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
     if absolute:
         edges, reach, title = edges[len(edges) // 2 :], [0.0, most], "entropy gap, absolute"
         counts = _folded_entropy
-    return _histograms(people, names, colours, edges, counts, "entropy gap %{x:.3f}", reach, title)
+    return _histograms(people, style, edges, counts, "entropy gap %{x:.3f}", reach, title)
 
 
-def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+def ranking_figure(people: People, style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
     pairs = max((len(row.histograms.ranking) for row in _shown(people) if row.histograms), default=0)
     edges, reach = [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4]
     counts = attrgetter("ranking")
-    return _histograms(people, names, colours, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
+    return _histograms(people, style, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
 
 
 def _folded_entropy(histograms: Histograms) -> list[int]:
@@ -201,14 +201,7 @@ def _shown(people: People) -> list[RunHistograms]:
 
 
 def _histograms(
-    people: People,
-    names: Names,
-    colours: Names,
-    edges: Sequence[float],
-    counts: Counts,
-    hover: str,
-    span: Sequence[float],
-    title: str,
+    people: People, style: RunStyle, edges: Sequence[float], counts: Counts, hover: str, span: Sequence[float], title: str
 ) -> PlotlyJson:
     data: list[PlotlyJson] = []
     ranges: list[list[float]] = []
@@ -218,7 +211,7 @@ def _histograms(
         assert run.histograms is not None
         panel = [{
             "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
-            "marker": {"color": colours.get(run.run, OTHERS), "line": {"width": 0, "color": FAINT}},
+            "marker": {"color": style.colour(run.run), "line": {"width": 0, "color": FAINT}},
             "customdata": list(counts(run.histograms)),
             "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
         }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
@@ -226,7 +219,7 @@ def _histograms(
         ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
     return panels(
         data,
-        [names[row.run] for row in shown],
+        [style.names[row.run] for row in shown],
         x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,
@@ -253,7 +246,7 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [count / total for count in counts]
 
 
-def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+def classes_figure(people: People, style: RunStyle) -> PlotlyJson:
     """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run."""
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
@@ -264,9 +257,9 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         for run in shown:
             bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
             data.append({
-                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": plain(names[run.run]), **axes,
+                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": style.plain(run.run), **axes,
                 "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
-                "line": {"color": colours.get(run.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "line": {"color": style.colour(run.run), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
                 "customdata": [bin_.items for bin_ in bins],
                 "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
             })  # fmt: skip
@@ -300,19 +293,18 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     if result.missing or not any(run.histograms for run in result.rows):
         without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
         return [heading("People", f"{request.facets.title}: {question}"), without]
-    colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
-    names = run_names(result.rows)
+    style = run_style(request.facets, result.rows, highlighted_runs(request, VOTES[0]))
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
     return [
         heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
-        vote_metrics_table(board, names, colours),
-        distance_histograms(result, names, colours),
+        vote_metrics_table(board, style),
+        distance_histograms(result, style),
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
-        entropy_histograms(result, names, colours, absolute),
-        ranking_histograms(result, names, colours),
-        class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
-        _left_out(result, names),
+        entropy_histograms(result, style, absolute),
+        ranking_histograms(result, style),
+        class_reliability(result, style) if any(run.classes for run in result.rows) else None,
+        _left_out(result, style),
     ]
 
 
@@ -330,8 +322,8 @@ def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     )
 
 
-def _left_out(result: People, names: dict[str, str]) -> html.P | None:
-    missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
+def _left_out(result: People, style: RunStyle) -> html.P | None:
+    missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return note(f"Not shown: {'; '.join(missing)}.") if missing else None
 
 

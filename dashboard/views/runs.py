@@ -91,11 +91,7 @@ RUNS = serve(
     """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
         guesses that its uploader graded, and whether, when and by whom it was withdrawn. `total` counts the runs, of which
         `next` asks for more.""",
-    Table(
-        "",
-        rows=lambda answer: answer.runs,
-        columns=with_json(fields(RunFacts)),
-    ),
+    Table("", rows=lambda answer: answer.runs, columns=with_json(fields(RunFacts))),
     selected=False,
     csv=False,
 )
@@ -107,13 +103,7 @@ def get_runs_csv(keys: RunsTableKeys) -> Response:
     return RUNS.csv(RUNS.tables[0], keys)
 
 
-serve(
-    "runs/<run_id>",
-    run,
-    NoParameters,
-    "The same for one run.",
-    selected=False,
-)
+serve("runs/<run_id>", run, NoParameters, "The same for one run.", selected=False)
 
 
 @get("/api/v1/runs/<run_id>/responses.csv", NoParameters, defaults={"form": "csv"})

@@ -58,10 +58,7 @@ TABLES = {
     "categories": Table("", lambda answer: answer.categories, _columns(CategoryBuzzing), file="categories"),
     "questions": Table("", lambda answer: answer.questions, _columns(QuestionBuzzing), file="questions"),
     "rooms": Table(
-        "",
-        lambda answer: answer.rooms,
-        (*fields(RoomRow, without=("teams",)), column("teams", _scores)),
-        file="rooms",
+        "", lambda answer: answer.rooms, (*fields(RoomRow, without=("teams",)), column("teams", _scores)), file="rooms"
     ),
     "buzzes": Table("", lambda answer: answer.buzzes, _columns(TeamBuzz), file="buzzes"),
 }

@@ -160,10 +160,9 @@ def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:
 
 def across_section(result: Across, metric: Metric) -> html.Section:
     """Return the heat map; its table lists value and rank by dataset."""
-    shown = {
-        "zero": "orange above 0, blue below",
-        "none": "orange where low, blue where high",
-    }.get(metric.direction, "blue for the best on a dataset, orange for the last")
+    shown = {"zero": "orange above 0, blue below", "none": "orange where low, blue where high"}.get(
+        metric.direction, "blue for the best on a dataset, orange for the last"
+    )
     places = columns_by({column.dataset: column.title for column in result.datasets}, _place)
     names = row_names(result.rows)
     text = html_table(

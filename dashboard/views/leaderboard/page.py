@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -18,7 +18,7 @@ from dashboard.ui.controls import filter_keys, several
 from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
-from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import controls, folded, heading, side_by_side
 from dashboard.views.leaderboard.finding import FINDINGS, draws_gap, finding_section
 from dashboard.views.leaderboard.sections import (
@@ -74,13 +74,7 @@ class LeaderboardPage(PageParameters, frozen=True):
     ] = ""
     heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
     published: Annotated[
-        str,
-        Choice(
-            "a table of published figures to show",
-            TABLES,
-            "There is no published table {value!r}.",
-            blank=True,
-        ),
+        str, Choice("a table of published figures to show", TABLES, "There is no published table {value!r}.", blank=True)
     ] = ""
     metrics: Annotated[
         tuple[Metric, ...], MetricList("the columns; by default four, the primary metric first", dataset_default=lead_columns)
@@ -105,15 +99,15 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     shown = [metric for metric in chosen if _defined(metric, board)]
     ranked = [metric for metric in across if metric.direction != "none" and _defined(metric, board)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
-    names = run_names(board.rows)
+    best = highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary))
+    style = run_style(request.facets, board.rows, best)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
     crowded = len(board.rows) > MAX_RANKED_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1
     reference, heat = request.parameters.published, request.parameters.heat
     return [
-        finding_section(finding, board, names, colours, request),
+        finding_section(finding, board, style, request),
         heading(
             "Leaderboard",
             f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
@@ -125,10 +119,10 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 **data(set=f"metrics={','.join(many) if is_short else ''}"),
             ),
         ),
-        board_table(board, unranked, shown, request.selection, sort, colours, reference, heat, partial(_run_page, request)),
+        board_table(board, unranked, shown, request.selection, sort, style.colours, reference, heat, partial(_run_page, request)),
         html.Div(
             [
-                board_note(board, names, margin, _zero_confidence_scores(shown)),
+                board_note(board, style.names, margin, _zero_confidence_scores(shown)),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
@@ -154,13 +148,13 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
-            rankings(board, ranked, names, colours) if several_ranks and not crowded else None,
-            confidence_gap(board, names, colours) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            rankings(board, ranked, style) if several_ranks and not crowded else None,
+            confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
             wide_left=True,
         ),
-        folded("Ranks by each metric", rankings(board, ranked, names, colours)) if several_ranks and crowded else None,
+        folded("Ranks by each metric", rankings(board, ranked, style)) if several_ranks and crowded else None,
         folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked)) if several_ranks else None,
-        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), style),
     ]
 
 
@@ -168,13 +162,11 @@ def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
     return primary_metric(request.facets.kind, request.facets.human_teams > 0)
 
 
-def _by_release_date(
-    request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
-) -> html.Section | None:
+def _by_release_date(request: PageRequest[LeaderboardPage], metric: Metric, style: RunStyle) -> html.Section | None:
     """The metric over release dates; None if no run has a date."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
-    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
+    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
 
 
 def _defined(metric: Metric, board: Leaderboard) -> bool:

@@ -10,7 +10,7 @@ from dashboard.registry.composed import question_list
 from dashboard.registry.pages import find_page
 from dashboard.service import service
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunColours, legend
+from dashboard.ui.runs import RunColours, RunStyle
 from dashboard.ui.text import distinct_short_names
 from dashboard.views.leaderboard.sections import gap_figure
 from queries.compare import compare
@@ -163,7 +163,7 @@ def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
     names = {run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs)}
     with app.test_request_context("/"):
         board = service().ask(leaderboard, Selection("pyramid"), [CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]], False)
-    drawn_rows = gap_figure(board, names, {})["layout"]["yaxis"]
+    drawn_rows = gap_figure(board, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
     assert drawn_rows["tickvals"] == list(range(len(names)))
     assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
     assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 22
@@ -194,10 +194,10 @@ def test_a_legend_names_runs_in_grey_too():
     runs = [f"r{index}" for index in range(9)]
     names = {run: run.upper() for run in runs}
     colours = RunColours({run: f"var(--run-{index})" for index, run in enumerate(runs)}, ("r0", "r8"))
-    text = words([legend(runs, names, colours)])
+    text = words([RunStyle(names, colours).legend(runs)])
     assert all(text.count(name) == 1 for name in names.values()) and "7 other runs in grey" in text
-    assert words([legend(runs[:1], {"r0": "One"}, colours, "People")]) == "One People"
-    assert legend([], {}, colours) is None
+    assert words([RunStyle({"r0": "One"}, colours).legend(runs[:1], "People")]) == "One People"
+    assert RunStyle({}, colours).legend([]) is None
 
 
 def test_without_filters_an_empty_page_says_how_to_add_runs(app):

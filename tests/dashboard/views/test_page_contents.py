@@ -41,6 +41,38 @@ def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
         assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
 
 
+def test_figures_beside_the_diagrams_show_the_same_runs(app, client):
+    runs = client.get(f"/api/v1/triptych?{PYRAMID}").json["runs"]
+    figures = divided(app, "reliability", f"{PYRAMID}&tab=decomposition").figures
+    drawn_lines = {
+        name: {
+            trace["meta"]: (trace["x"], trace["y"])
+            for trace in figures[name]["data"]
+            if trace["mode"] == mode and "meta" in trace
+        }
+        for name, mode in (("roc", "lines"), ("plane", "markers"), ("smooth", "lines"))
+    }
+    for run in runs:
+        points = {
+            "roc": run["hull"],
+            "plane": [[run["mcb"], run["dsc"]]],
+            "smooth": list(zip(*run["smooth"].values(), strict=True)),
+        }
+        for name, expected in points.items():
+            x, y = drawn_lines[name][run["run"]]
+            assert list(zip(x, y, strict=True)) == [pytest.approx(point, abs=1e-4) for point in expected], name
+    text = words(drawn(app, "reliability", f"{PYRAMID}&tab=tests"))
+    assert all(f"{run['p_kuiper']:.3f}" in text or run["p_kuiper"] < 0.001 for run in runs)
+
+
+def test_the_bins_of_each_variant_of_the_ece_are_drawn(app, client):
+    answer = client.get(f"/api/v1/which-ece?{PYRAMID}").json
+    figure = divided(app, "which-ece", PYRAMID).figures["which-bins"]
+    dots = [len(trace["x"]) for trace in figure["data"] if trace["mode"] == "markers"]
+    drawn_bins = [variant["bins"] for variant in answer["variants"] if variant["bins"]]
+    assert dots == [sum(part["counted"] == counted for part in bins) for bins in drawn_bins for counted in (True, False)]
+
+
 def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     listed = f"focus={runs[0]}&confidence=0.9..1"
     items = client.get(f"/api/v1/items?{PYRAMID}&{listed}").json["items"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
@@ -89,56 +89,53 @@ def class_reliability(result: People, style: RunStyle) -> html.Figure:
     )
 
 
-def distance_histograms(result: People, style: RunStyle) -> html.Figure:
-    """Return a histogram of items by DistCE."""
-    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
-    return figure(
-        "distance",
-        distance_figure(result, style),
-        f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-        _table(result, style, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
-    )
+def histograms(result: People, style: RunStyle, absolute: bool) -> list[html.Figure]:
+    """Return histograms of items by DistCE, by EntCE or its absolute value, and by pairs of classes that are ranked differently.
 
-
-def entropy_histograms(result: People, style: RunStyle, absolute: bool) -> html.Figure:
-    """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
-    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
-    return figure(
-        "entropy",
-        entropy_figure(result, style, absolute),
-        f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-        _table(result, style, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
-    )
-
-
-def ranking_histograms(result: People, style: RunStyle) -> html.Figure | None:
-    """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
-
-    None if there are too many classes. See ``distance_histograms``.
+    The last one is left out if there are too many classes.
     """
-    most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
-    if not most:
-        return None
-    return figure(
-        "ranking",
-        ranking_figure(result, style),
-        "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
-        _table(result, style, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
-    )
+    edges, most, span = result.entropy_edges, result.entropy_edges[-1], [-result.entropy_edges[-1], result.entropy_edges[-1]]
+    entropy: Counts = attrgetter("entropy")
+    signed, gap = "right of 0, the run is less certain than people are", "entropy gap"
+    if absolute:
+        edges, span, entropy = edges[len(edges) // 2 :], [0.0, most], _folded_entropy
+        signed, gap = "its absolute value", "entropy gap, absolute"
+    pairs = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
+    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
+    drawn = (
+        Histogram(
+            "distance", attrgetter("distance"), result.distance_edges, [0.0, 1.0], "distance", "distance %{x:.3f}",
+            "Items by DistCE", f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
+        ),
+        Histogram(
+            "entropy", entropy, edges, span, gap, "entropy gap %{x:.3f}", "Items by EntCE",
+            f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
+        ),
+        Histogram(
+            "ranking", attrgetter("ranking"), [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4],
+            "pairs ranked differently", "%{x:.0f} pairs", "Items by pairs ranked differently",
+            "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: reference",
+        ),
+    )  # fmt: skip
+    return [
+        figure(one.name, _histograms(result, style, one), one.title, _table(result, style, one))
+        for one in drawn
+        if pairs or one.name != "ranking"
+    ]
 
 
-def _table(result: People, style: RunStyle, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
-    """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
+def _table(result: People, style: RunStyle, drawn: Histogram) -> html.Div:
+    """Return a row per run and non-empty bin, with the count of the human reference."""
     rows: list[tuple[str, int, int | None]] = []
-    for run in result.rows:
-        if run.histograms is None:
-            continue
-        human = counts(run.reference) if run.reference else None
-        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
+    for run in _shown(result):
+        assert run.histograms is not None
+        human = drawn.counts(run.reference) if run.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(drawn.edges), drawn.counts(run.histograms), strict=True)):
             if items or (human and human[place]):
-                rows.append((f"{style.names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
+                bin_ = counted(place, "pair") if drawn.name == "ranking" else f"{low:.2f} to {high:.2f}"
+                rows.append((f"{style.names[run.run]}: {bin_}", items, human[place] if human else None))
     columns = [PageColumn(name, itemgetter(at)) for at, name in enumerate(("Run and bin", "Items", "Reference"))]
-    return html_table(columns, rows, label)
+    return html_table(columns, rows, drawn.label)
 
 
 def vote_metrics_table(board: Leaderboard, style: RunStyle) -> html.Div:
@@ -165,29 +162,17 @@ def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
 Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 
-def distance_figure(people: People, style: RunStyle) -> PlotlyJson:
-    """Draw a panel per run: items by DistCE; the human reference as an outline."""
-    edges = people.distance_edges
-    return _histograms(people, style, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
+class Histogram(NamedTuple):
+    """A histogram of items, a panel per run. There is one more edge than counts; ``span`` are the ends of the axis."""
 
-
-def entropy_figure(people: People, style: RunStyle, absolute: bool) -> PlotlyJson:
-    """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
-    edges, most = people.entropy_edges, people.entropy_edges[-1]
-    counts: Counts = attrgetter("entropy")
-    reach, title = [-most, most], "entropy gap"
-    if absolute:
-        edges, reach, title = edges[len(edges) // 2 :], [0.0, most], "entropy gap, absolute"
-        counts = _folded_entropy
-    return _histograms(people, style, edges, counts, "entropy gap %{x:.3f}", reach, title)
-
-
-def ranking_figure(people: People, style: RunStyle) -> PlotlyJson:
-    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
-    pairs = max((len(row.histograms.ranking) for row in _shown(people) if row.histograms), default=0)
-    edges, reach = [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4]
-    counts = attrgetter("ranking")
-    return _histograms(people, style, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
+    name: str
+    counts: Counts
+    edges: Sequence[float]
+    span: Sequence[float]
+    axis: str
+    hover: str
+    label: str
+    title: str
 
 
 def _folded_entropy(histograms: Histograms) -> list[int]:
@@ -200,27 +185,26 @@ def _shown(people: People) -> list[RunHistograms]:
     return [row for row in people.rows if row.histograms is not None]
 
 
-def _histograms(
-    people: People, style: RunStyle, edges: Sequence[float], counts: Counts, hover: str, span: Sequence[float], title: str
-) -> PlotlyJson:
+def _histograms(people: People, style: RunStyle, drawn: Histogram) -> PlotlyJson:
+    """Draw a panel per run: the share of its items in each bin; the human reference as an outline."""
     data: list[PlotlyJson] = []
     ranges: list[list[float]] = []
-    shown = _shown(people)
+    shown, edges = _shown(people), drawn.edges
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     for place, run in enumerate(shown):
         assert run.histograms is not None
+        counts = drawn.counts(run.histograms)
         panel = [{
-            "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
-            "marker": {"color": style.colour(run.run), "line": {"width": 0, "color": FAINT}},
-            "customdata": list(counts(run.histograms)),
-            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
-        }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
+            "type": "bar", "x": middles, "y": _shares(counts), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": style.colour(run.run), "line": {"width": 0, "color": FAINT}}, "customdata": list(counts),
+            "hovertemplate": drawn.hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
+        }, *_outline(run.reference, drawn, place)]  # fmt: skip
         data += panel
         ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
     return panels(
         data,
         [style.names[row.run] for row in shown],
-        x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        x={"title": drawn.axis, "range": [*drawn.span], "nticks": 5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,
         ranges=ranges,
@@ -228,11 +212,11 @@ def _histograms(
     )
 
 
-def _outline(reference: Histograms | None, edges: Sequence[float], counts: Counts, place: int) -> list[PlotlyJson]:
+def _outline(reference: Histograms | None, drawn: Histogram, place: int) -> list[PlotlyJson]:
     """The human reference as steps, in the colour of the text."""
     if reference is None:
         return []
-    shares = _shares(counts(reference))
+    shares, edges = _shares(drawn.counts(reference)), drawn.edges
     x = [end for pair in pairwise(edges) for end in pair]
     y = [share for share in shares for _ in (0, 1)]
     return [{
@@ -296,13 +280,13 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     style = run_style(request.facets, result.rows, highlighted_runs(request, VOTES[0]))
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
+    distance, *others = histograms(result, style, absolute)
     return [
         heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
         vote_metrics_table(board, style),
-        distance_histograms(result, style),
+        distance,
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
-        entropy_histograms(result, style, absolute),
-        ranking_histograms(result, style),
+        *others,
         class_reliability(result, style) if any(run.classes for run in result.rows) else None,
         _left_out(result, style),
     ]

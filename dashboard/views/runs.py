@@ -203,6 +203,7 @@ def no_such_run(run_id: str) -> Iterator[None]:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
 
+WORDS = {0.0: "wrong", 1.0: "correct"}  # of decisions
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
 
 
@@ -348,7 +349,7 @@ def _decided(facts: RunFacts) -> Component | str:
     listed = [
         html.Li([
             html.Span(decision.guess or "no guess", className="guess"),
-            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue + 1})",
+            f" {WORDS.get(decision.correct, f'{decision.correct:g} correct')} ({decision.question_id}, clue {decision.clue + 1})",
         ])
         for decision in facts.decisions[:MAX_DECISIONS]
     ]  # fmt: skip
@@ -359,10 +360,6 @@ def _decided(facts: RunFacts) -> Component | str:
             html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
         ]
     )
-
-
-def _judged(correct: float) -> str:
-    return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
 
 
 PATH = "/runs"

@@ -27,8 +27,8 @@ from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, section
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
-from dashboard.ui.text import CALIBRATION_COLUMNS, short
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, noted
+from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -100,13 +100,7 @@ def variants_table(result: WhichEce, style: RunStyle) -> html.Div:
 def _error(run: str, cell: RunError) -> Cell:
     rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
     value = short(cell.value) if cell.value is None else items_link(short(cell.value), items_query(focus=run))
-    return Cell([value, rank, _interval(cell)], cell.missing)
-
-
-def _interval(cell: RunError) -> html.Span | None:
-    if cell.low is None or cell.high is None:
-        return None
-    return html.Span(f"[{short(cell.low)}, {short(cell.high)}]", className="row-note")
+    return Cell([value, rank, *noted("", brackets(cell.low, cell.high))], cell.missing)
 
 
 def definitions_section(result: WhichEce) -> html.Section:
@@ -145,7 +139,7 @@ def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.
     )
 
 
-def agreement_section(result: WhichEce) -> html.Section:
+def agreement_section(result: WhichEce, link: str) -> html.Section:
     """Return how far the ranking of the runs depends on the variant."""
     columns = [
         PageColumn("Variant", lambda pair: CATALOGUE[pair.a].label),
@@ -158,7 +152,7 @@ def agreement_section(result: WhichEce) -> html.Section:
         ranking_words(result),
         figure(
             "agreement",
-            agreement_figure(result.agreement, WHICH_METRICS),
+            agreement_figure(result.agreement, WHICH_METRICS, link),
             "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
             html_table(columns, result.agreement, "Agreement of rankings"),
         ),
@@ -295,7 +289,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
         ),
         variants_table(result, style),
         bins_section(result, style, forecasts=request.facets.forecasts),
-        agreement_section(result),
+        agreement_section(result, request.link("/", metrics="ID")),
         review_text(result, style.names, request.facets.title),
         definitions_section(result),
     ]

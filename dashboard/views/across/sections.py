@@ -16,7 +16,7 @@ from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, layo
 from dashboard.ui.html import page_link
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
-from dashboard.ui.text import distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, short
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -86,7 +86,7 @@ def _mean(group: RunGroup | None) -> Cell:
         return Cell("", "No ranked run with this tag")
     if group.mean is None:
         return Cell(None, "The metric is undefined for every run", "number missing")
-    return Cell(noted(short(group.mean), _brackets(group), counted(len(group.runs), "run")))
+    return Cell(noted(short(group.mean), brackets(group.low, group.high), counted(len(group.runs), "run")))
 
 
 def _part(key: str, digits: int) -> Callable[[AcrossRow | AcrossGroup], object]:
@@ -130,10 +130,6 @@ def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     return PageColumn(noted(link, note), cell, number=True)
 
 
-def _brackets(cell: RunGroup | AcrossCell) -> str:
-    return f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
-
-
 def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     if cell is None:
         return Cell("not run", "No run of this model", "number missing")
@@ -141,7 +137,7 @@ def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
         return Cell(None, cell.missing, "number missing")
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
     title = f"Run {cell.run}, measured on {counted(cell.questions, 'question')}"
-    return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), _brackets(cell), rank))
+    return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), brackets(cell.low, cell.high), rank))
 
 
 def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:

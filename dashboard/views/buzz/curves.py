@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from typing import Any
 
 from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import INK, PlotlyJson
-from dashboard.ui.html import data
+from dashboard.ui.html import data, items_query
 from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import RunStyle, named
 from dashboard.ui.section import note, section
@@ -216,12 +217,7 @@ def buzz_rates_figure(rates: BuzzRates, style: RunStyle) -> PlotlyJson:
         between["y"] += [style.plain(run.run)] * 2 + [None]
     data: list[PlotlyJson] = [
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
-        _dots(runs, style, "given_correct", "circle-open"),
-        _dots(runs, style, "given_incorrect", "x-thin-open"),
-        _of_people(people, "correct", "circle-open"),
-        _of_people(people, "incorrect", "x-thin-open"),
-        _bounds(people, "correct_rate", "triangle-right"),
-        _bounds(people, "incorrect_rate", "triangle-right-open"),
+        *(mark for kind in ("correct", "incorrect") for mark in _kind_marks(runs, people, style, kind)),
     ]
     return {
         "data": data,
@@ -241,44 +237,41 @@ def _team_name(team: TeamBuzzRates) -> str:
     return f"People, {team.name}" if team.name != "people" else "People, all"
 
 
-def _dots(runs: Sequence[RunBuzzRates], style: RunStyle, number: str, symbol: str) -> PlotlyJson:
-    kind = number.removeprefix("given_")
-    shades = [style.colour(run.run) for run in runs]
+def _marks(
+    names: Sequence[str], x: Sequence[float | None], symbol: str, colours: Sequence[str], hover: str, **more: Any
+) -> PlotlyJson:
+    """Marks of one shape in the rows of these names; ``hover`` follows the name."""
     return {
-        "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
-        "x": [getattr(run, number) for run in runs], "y": [style.plain(run.run) for run in runs], "cliponaxis": False,
-        "marker": {
-            "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
-        },
-        "customdata": [getattr(run, f"seen_{kind}") for run in runs],
-        "hovertemplate": (
-            f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>clues with such a guess: %{{customdata:,.6~g}}<extra></extra>"
-        ),
-    }  # fmt: skip
+        "type": "scatter", "mode": "markers", "x": [*x], "y": [*names], "cliponaxis": False,
+        "marker": {"symbol": symbol, "size": 10, "color": [*colours], "line": {"width": 2, "color": [*colours]}},
+        "hovertemplate": f"%{{y}}<br>{hover}<extra></extra>",
+    } | more  # fmt: skip
 
 
-def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> PlotlyJson:
-    """P(buzz | correct) or P(buzz | incorrect) of groups of players whose guesses are known."""
+def _kind_marks(rates: Sequence[RunBuzzRates], people: Sequence[TeamBuzzRates], style: RunStyle, kind: str) -> list[PlotlyJson]:
+    """P(buzz | correct) as rings or P(buzz | incorrect) as crosses: of runs, of players, and lower bounds of teams."""
+    symbol, bound = ("circle-open", "triangle-right") if kind == "correct" else ("x-thin-open", "triangle-right-open")
     known = [team for team in people if getattr(team, f"given_{kind}") is not None]
-    return {
-        "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
-        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
-        "customdata": [team.teams for team in known],
-        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 2.5, "color": fig.INK}},
-        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
-    }  # fmt: skip
-
-
-def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJson:
-    kind = rate.removesuffix("_rate")
     unknown = [team for team in people if team.given_correct is None and team.given_incorrect is None]
-    return {
-        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
-        "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
-        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 1.5, "color": fig.INK}},
-        "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
-        "mean over %{customdata:,} teams<extra></extra>",
-    }  # fmt: skip
+    value = f"P(buzz | {kind}) = %{{x:.3f}}"
+    return [
+        _marks(
+            [style.plain(run.run) for run in rates], [getattr(run, f"given_{kind}") for run in rates], symbol,
+            [style.colour(run.run) for run in rates], f"{value}<br>clues with such a guess: %{{customdata:,.6~g}}",
+            name=f"P(buzz | {kind})", meta={"items": [items_query(focus=run.run) for run in rates]},
+            customdata=[getattr(run, f"seen_{kind}") for run in rates],
+        ),
+        _marks(
+            [*map(_team_name, known)], [getattr(team, f"given_{kind}") for team in known], symbol, [INK] * len(known),
+            f"{value}<br>mean over %{{customdata:,}} players", name=f"People, P(buzz | {kind})",
+            customdata=[team.teams for team in known],
+        ),
+        _marks(
+            [*map(_team_name, unknown)], [getattr(team, f"{kind}_rate") for team in unknown], bound, [INK] * len(unknown),
+            f"{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>mean over %{{customdata:,}} teams",
+            name=f"People, {kind}: at least", customdata=[team.teams for team in unknown],
+        ),
+    ]  # fmt: skip
 
 
 def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -> html.Section | None:

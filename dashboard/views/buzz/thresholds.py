@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import data, page_link
+from dashboard.ui.html import data, items_query, page_link
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
@@ -199,13 +199,9 @@ def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends
     for run in runs:
         curve = run.curve
         assert curve is not None and curve.expected_wins is not None
-        x, y = curve.thresholds, fig.rounded(curve.expected_wins)
-        data.append({
-            "type": "scatter", "mode": "lines", "name": style.plain(run.run), "meta": run.run,
-            "line": {**style.line(run.run), "shape": "hv"}, "showlegend": run.run in style.colours,
-            "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
-            "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
-        })  # fmt: skip
+        x, y, hover = curve.thresholds, fig.rounded(curve.expected_wins), "above %{x:.4~f}: %{y:.3f} expected wins"
+        steps = {"line": style.line(run.run) | {"shape": "hv"}}
+        data.append(style.trace(run.run, [*x, max(x[-1], ends[1])], [*y, y[-1]], hover, **steps))
     for run in runs:
         if run.optimum is None or run.run not in style.colours:
             continue
@@ -228,14 +224,7 @@ def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends
             xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
             yaxis=fig.axis("expected wins per question", range=[bottom, top]),
             **style.ends(peaks, bottom, top, HEIGHT - AXIS),
-            shapes=[
-                {
-                    "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
-                    "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
-                    "y1": 5.5, "fillcolor": style.colour(run.run), "line": {"color": "var(--paper)", "width": 1.5},
-                }
-                for run in used
-            ],
+            shapes=[fig.circle(run.run, run.outcome.threshold, run.outcome.expected_wins, style.colour(run.run)) for run in used],
         ),
     }  # fmt: skip
 
@@ -248,13 +237,13 @@ def _interval_band(run: RunThresholds, name: str) -> str:
 
 def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJson:
     """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
-    labels = [style.plain(run.run) for run in runs]
+    labels, items = [style.plain(run.run) for run in runs], [items_query(focus=run.run) for run in runs]
     shades = [style.colour(run.run) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
     neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
-    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
+    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": {"items": items}}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
     no_box = "<extra></extra>"
     return {

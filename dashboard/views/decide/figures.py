@@ -256,16 +256,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
         "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
         "hovertemplate": "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
     }  # fmt: skip
-    zero = {
-        "type": "line",
-        "name": "zero",
-        "xref": "x",
-        "x0": 0,
-        "x1": 1,
-        "y0": 0,
-        "y1": 0,
-        "line": {"color": fig.FAINT, "width": 1},
-    }
+    zero = fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}
     return {
         "data": [band, line],
         "layout": fig.layout(
@@ -311,22 +302,12 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
 
 def _marker(t: float) -> PlotlyJson:
     """The line at the chosen threshold, which ``assets/decide.js`` moves."""
-    return {
-        "type": "line", "name": "t", "xref": "x", "yref": "paper", "x0": t, "x1": t, "y0": 0, "y1": 1,
-        "line": {"color": "var(--accent)", "width": 1.5},
-    }  # fmt: skip
+    return fig.straight(t, colour="var(--accent)", width=1.5) | {"name": "t"}
 
 
 def _dot(run: RunDecisions, at_t: Sequence[float | None], style: RunStyle, t: float) -> PlotlyJson:
     """A dot on a run's line at the chosen threshold; hidden if it answers nothing. ``assets/decide.js`` moves it."""
-    place = nearest(t)
-    value = at_t[place]
-    return {
-        "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
-        "xanchor": run.answered[place], "yanchor": 0 if value is None else value, "visible": value is not None,
-        "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": style.colour(run.run),
-        "line": {"color": "var(--paper)", "width": 1.5},
-    }  # fmt: skip
+    return fig.circle(run.run, run.answered[nearest(t)], at_t[nearest(t)], style.colour(run.run))
 
 
 def nearest(t: float) -> int:

@@ -35,7 +35,6 @@ from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.decide import Decisions, PeopleDecisions, decide
 from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection
 from queries.selection.view_parameters_base import Parameters
 
 
@@ -153,7 +152,9 @@ class DecidePage(PageParameters, frozen=True):
 def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     """Draw the slider for the cost, the table that follows it, curves over t and coverage, and two runs compared."""
     a, b = request.parameters.a, request.parameters.b
-    result: Decisions = service().ask(decide, _at_any_t(request.selection), a, b)
+    # The result has every t, so that moving the slider needs no new request.
+    conventions = replace(request.selection.conventions, t=Conventions().t)
+    result: Decisions = service().ask(decide, request.selection.replace(conventions=conventions), a, b)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Answer or abstain")]
     t = request.selection.conventions.t
@@ -174,11 +175,6 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
         coverage_section(result, style, t, forecasts=request.facets.forecasts),
         state(result),
     ]
-
-
-def _at_any_t(selection: Selection) -> Selection:
-    """The selection without its t: the result has every t, so that moving the slider needs no new request."""
-    return selection.replace(conventions=replace(selection.conventions, t=Conventions().t))
 
 
 def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Component]:

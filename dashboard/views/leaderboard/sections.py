@@ -18,7 +18,7 @@ from dashboard.ui.html import items_query
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
-from dashboard.ui.text import distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, short
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence
@@ -110,14 +110,14 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], style: RunStyle) -> h
     )
 
 
-def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Figure:
+def rank_agreement(board: Leaderboard, ranked: Sequence[Metric], link: str) -> html.Figure:
     """Return Kendall's tau-b between the rankings by each metric, as a figure and a table."""
     # The page already has the values that /api/v1/agreement would read.
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
     agreed = rank_correlations(ranked, values)
     return figure(
         "agreement",
-        agreement_figure(agreed, ranked),
+        agreement_figure(agreed, ranked, link),
         "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
         html_table(
             [PageColumn("Metric", "a"), PageColumn("Metric", "b"), PageColumn("tau-b", "tau"), "runs"],
@@ -221,28 +221,11 @@ def _lines(name: str) -> str:
 
 def metric_figure(board: Leaderboard, metric: Metric, style: RunStyle) -> PlotlyJson:
     """Draw a dot per ranked run with its 95 % interval, in the order of the board's rows. The board needs intervals."""
-    rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
-    labels = [fig.plain(text) for text in distinct_short_names([style.names[row.run] for row, _ in rows], MAX_NAME_LENGTH)]
-    values = [cell.value or 0.0 for _, cell in rows]
-    lows, highs = [cell.low for _, cell in rows], [cell.high for _, cell in rows]
-    ends = fig.padded([*values, *lows, *highs], zero=True)
-    return {
-        "data": [
-            {
-                "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(rows))), "cliponaxis": False,
-                "meta": {"runs": [row.run for row, _ in rows]},
-                "marker": {"size": 10, "color": [style.colour(row.run) for row, _ in rows]},
-                "error_x": fig.whiskers(values, lows, highs, fig.MUTED, thickness=1.5),
-                "customdata": [[style.plain(row.run), _interval(cell.low, cell.high)] for row, cell in rows],
-                "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
-            }
-        ],
-        "layout": fig.layout(
-            ROW * len(rows) + 64,
-            xaxis=fig.axis(fig.plain(metric.name), range=ends, zeroline=True, zerolinecolor=fig.MUTED),
-            yaxis=fig.row_axis(labels),
-        ),
-    }  # fmt: skip
+    rows = [(row.run, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
+    cells = [(cell.value, cell.low, cell.high) for _, cell in rows]
+    runs = [run for run, _ in rows]
+    items = [items_query(focus=run) for run in runs]
+    return fig.interval_rows([style.names[run] for run in runs], cells, metric.name, list(map(style.colour, runs)), items)
 
 
 MAX_HEIGHT = 440  # pixels
@@ -266,7 +249,9 @@ def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle)
             "type": "scatter", "mode": "lines+markers", "name": style.plain(row.run), "meta": row.run, "connectgaps": True,
             "x": list(range(len(metrics))), "y": [cell.rank for cell in cells],
             "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in style.colours else 5, "color": colour},
-            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
+            "customdata": [
+                [text, brackets(cell.rank_low, cell.rank_high, "{:.3g}".format)] for text, cell in zip(texts, cells, strict=True)
+            ],
             "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
             "cliponaxis": False, "showlegend": row.run in style.colours,
         })  # fmt: skip
@@ -275,7 +260,8 @@ def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle)
         "layout": fig.layout(
             height,
             xaxis=fig.axis(
-                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], gridwidth=1,
+                tickvals=list(range(len(metrics))), gridwidth=1,
+                ticktext=[fig.plain(metric.label).replace(" ", "<br>", 1) for metric in metrics],
                 tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
                 autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
             ),
@@ -284,10 +270,6 @@ def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle)
             ),
         ),
     }  # fmt: skip
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.3g}, {high:.3g}]"
 
 
 HEIGHT = 340  # pixels

@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.html import items_query
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
@@ -106,8 +107,7 @@ def lifespan_figure(question: Question, style: RunStyle) -> PlotlyJson:
                 domain=[0, split], type="category", range=fig.downwards(len(rows)), showgrid=False,
                 tickfont={"size": 12, "color": fig.INK}, categoryorder="array", categoryarray=labels,
             ),
-            shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
-                     "line": {"color": fig.MUTED, "width": 1, "dash": "dot"}}],
+            shapes=[fig.straight(first, dash="dot")],
         ),
     }  # fmt: skip
 
@@ -183,10 +183,9 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
-    line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     shapes = [
-        {**line, "x0": words[cursor], "x1": words[cursor], "line": {"color": "var(--cursor)", "width": 2}, "name": "cursor"},
-        *({**line, "x0": word, "x1": word, "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}} for word in marks),
+        fig.straight(words[cursor], colour="var(--cursor)", width=2) | {"name": "cursor", "layer": "below"},
+        *(fig.straight(word, colour=fig.FAINT, dash="dot") | {"layer": "below"} for word in marks),
     ]
     return {
         "data": data,
@@ -330,6 +329,7 @@ def votes_figure(question: Question, style: RunStyle) -> PlotlyJson:
         {
             "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
             "marker": {"color": "var(--band)", "line": {"color": fig.INK, "width": 1.5}}, "customdata": votes.votes,
+            "meta": {"items": [items_query(question=question.question_id)] * len(places)},
             "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
         }
     ]  # fmt: skip
@@ -337,7 +337,8 @@ def votes_figure(question: Question, style: RunStyle) -> PlotlyJson:
         colour = style.colour(run.run)
         shift = (number - (len(runs) - 1) / 2) * step
         data.append({
-            "type": "scatter", "mode": "markers", "name": style.plain(run.run), "meta": run.run, "cliponaxis": False,
+            "type": "scatter", "mode": "markers", "name": style.plain(run.run), "cliponaxis": False,
+            "meta": {"run": run.run, "items": [items_query(focus=run.run, question=question.question_id)] * len(places)},
             "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
             "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
         })  # fmt: skip

@@ -26,7 +26,7 @@ from dashboard.ui.html import items_link, items_query
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
-from dashboard.ui.text import CALIBRATION_COLUMNS, short
+from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
@@ -169,17 +169,13 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
         "error_y": whiskers(
             accuracy, [low for low, _ in bounds], [high for _, high in bounds], colour, thickness=1.2, visible=known
         ),
-        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
+        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, brackets(bin_.low, bin_.high)] for bin_ in filled],
         "hovertemplate": (
             "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"
             "%{customdata[1]:,} items<extra></extra>"
         ),
         "cliponaxis": False,
     }  # fmt: skip
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> PlotlyJson:
@@ -222,12 +218,8 @@ KEYS = ("ece", "overconfidence", "brier", "corp_mcb", "hmr", "r_over", "r_under"
 MEASURED = tuple(CATALOGUE[key] for key in KEYS)
 
 
-def _temperature(run: RecalibratedRun) -> float | None:
-    return 1 / run.slope if run.slope else None
-
-
 _TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], ...]] = {
-    "temperature": (("T", _temperature),),
+    "temperature": (("T", lambda run: 1 / run.slope if run.slope else None),),
     "platt": (("Slope", lambda run: run.slope), ("Intercept", lambda run: run.intercept)),
 }
 

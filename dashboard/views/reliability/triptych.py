@@ -37,6 +37,7 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
     """
     runs = result.runs
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
+    uncertainties = {round(run.unc, 9) for run in runs if run.unc is not None}
     panelled = [run for run in runs if run.run in panels]
     murphy, smooth = murphy_panel(runs, result.thresholds, style), smooth_figure(panelled, style, forecasts=forecasts)
 
@@ -71,7 +72,7 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
         note(
             "Miscalibration (MCB) and discrimination (DSC) are fitted to these answers and tend to be too large: even a "
             "calibrated run has an MCB above 0, more so with few answers. Brier score = MCB \u2212 DSC + UNC, with "
-            + ("the same UNC for all." if _same_uncertainty(result) else "lines at the mean UNC of the runs, which differ.")
+            + ("the same UNC for all." if len(uncertainties) < 2 else "lines at the mean UNC of the runs, which differ.")
         ),
         side_by_side(
             fig.figure(
@@ -112,10 +113,6 @@ def sentence(result: Triptych, key: str) -> str:
         f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}: at most about one "
         "calibrated run in twenty comes out like this (each run on its own; answers that depend on each other count together)."
     )
-
-
-def _same_uncertainty(result: Triptych) -> bool:
-    return len({round(run.unc, 9) for run in result.runs if run.unc is not None}) < 2
 
 
 def _tests_table(result: Triptych, style: RunStyle) -> html.Div:

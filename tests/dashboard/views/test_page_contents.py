@@ -85,7 +85,9 @@ def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     assert closed["outline"] == opened["outline"] and "hidden" in closed["fragments"].popitem()[1]
 
 
-@pytest.mark.parametrize("path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN"])
+@pytest.mark.parametrize(
+    "path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN", "/buzz"]
+)
 def test_every_mark_opens_answers(app, runs, path):
     path = path.replace("RUN", runs[0])
     with app.test_request_context("/"):
@@ -141,7 +143,7 @@ def test_votes_are_shown_next_to_whole_distributions(app, client):
     question = client.get("/api/v1/questions/tone/work-01").json
     people, *runs = divided(app, "question", "", "tone", "work-01").figures["votes"]["data"]
     assert people["x"] == question["votes"]["shares"] and people["customdata"] == question["votes"]["votes"]
-    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
+    assert {run["meta"]["run"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
     text = words(drawn(app, "question", "", "tone", "work-01"))
     assert "100 human votes" in text and "no human data" not in text
     assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in question["runs"])

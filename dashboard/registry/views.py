@@ -176,6 +176,7 @@ class Cited(Generic[P]):
 
     Attributes:
         columns: keys of the printed columns, in order; those that the table lacks are left out.
+        order: puts the rows into the order of the page; by default they are in that of the view.
         interval: a sentence that says what the intervals are.
         references: further papers, by their keys in ``queries.metrics.bibliography``.
     """
@@ -187,3 +188,4 @@ class Cited(Generic[P]):
     parts: Mapping[str, str] = field(default_factory=dict)
     interval: str = ""
     references: tuple[str, ...] = ()
+    order: Callable[[Sequence[Any]], Sequence[Any]] = list

@@ -13,7 +13,7 @@ from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callba
 from dash.development.base_component import Component
 
 from dashboard.ui.html import data
-from dashboard.ui.text import MAX_LABEL_LENGTH, distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, short
 from queries.metrics import Metric
 from queries.rankings import RankCorrelation
 
@@ -151,6 +151,48 @@ def diagonal(axes: Mapping[str, str]) -> PlotlyJson:
     return {**line, "line": {"color": FAINT, "width": 1}, **axes}
 
 
+def straight(x: object = None, y: object = None, colour: str = MUTED, **line: Any) -> PlotlyJson:
+    """Return a shape: a straight line across the plot at an x or a y, in whose style are ``line``."""
+    at = {"x0": 0, "x1": 1, "y0": y, "y1": y} if x is None else {"x0": x, "x1": x, "y0": 0, "y1": 1}
+    refs = {"xref": "paper", "yref": "y"} if x is None else {"xref": "x", "yref": "paper"}
+    return {"type": "line", **refs, **at, "line": {"color": colour, "width": 1} | line}
+
+
+def circle(name: str, x: float | None, y: float | None, colour: str) -> PlotlyJson:
+    """Return a shape: a dot that the scripts of the browser find by its name and move; hidden without a y."""
+    return {
+        "type": "circle", "name": name, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": x,
+        "yanchor": y or 0, "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": colour, "visible": y is not None,
+        "line": {"color": PAPER, "width": 1.5},
+    }  # fmt: skip
+
+
+def interval_rows(
+    names: Sequence[str], cells: Sequence[tuple[float | None, float | None, float | None]], title: str, colours: Sequence[str],
+    items: Sequence[str], longest: int = 60,
+) -> PlotlyJson:  # fmt: skip
+    """Draw a row per name: a dot at its value with the interval of a cell, (value, low, high), and 0 as a line.
+
+    A click on a dot opens what ``items`` has for it. Names are shortened to ``longest`` characters.
+    """
+    values, lows, highs = ([cell[place] for cell in cells] for place in range(3))
+    ends = [brackets(low, high) for _, low, high in cells]
+    return {
+        "data": [{
+            "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(cells))), "cliponaxis": False,
+            "meta": {"items": [*items]}, "marker": {"size": 10, "color": [*colours]},
+            "error_x": whiskers(values, lows, highs, MUTED, thickness=1.5),
+            "customdata": [[plain(name), end] for name, end in zip(names, ends, strict=True)],
+            "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
+        }],
+        "layout": layout(
+            26 * max(len(cells), 2) + 64,
+            xaxis=axis(plain(title), range=padded([*values, *lows, *highs], zero=True), zeroline=True, zerolinecolor=MUTED),
+            yaxis=row_axis([plain(name) for name in distinct_short_names(names, longest)]),
+        ),
+    }  # fmt: skip
+
+
 def rounded(values: Iterable[float | None], digits: int = 5) -> list[float | None]:
     """Return values with as many significant digits as are drawn."""
     return [None if value is None else float(f"{value:.{digits}g}") for value in values]
@@ -238,28 +280,10 @@ def panels(
     }
 
 
-Names = Mapping[str, str]  # display names or colours, by run id
+Names = Mapping[str, str]  # display names by run id
 MAX_ROW_LABEL_LENGTH = 30  # characters of a name next to a row of a figure
 CHARACTER = 6.2  # pixels per character of a label
 LINE = 14  # pixels between two labels
-
-
-def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
-    """Return the label of each run in a figure, by run id; at most ``longest`` characters."""
-    return dict(zip(runs, map(plain, distinct_short_names([names[run] for run in runs], longest)), strict=True))
-
-
-def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:
-    """Return the style of a run's line: in its colour, or thin and grey. Every second four of the colours have dashes, too."""
-    if run not in colours:
-        return {"color": OTHERS, "width": 0.8}
-    place = int(colours[run].removeprefix("var(--run-").removesuffix(")"))
-    return {"color": colours[run], "width": 2.2, "dash": "7px,2px" if (place - 1) % 8 >= 4 else "solid"}
-
-
-def grey_first(runs: Sequence[str], colours: Mapping[str, str]) -> list[str]:
-    """Return runs in drawing order, so that lines in colour are above those in grey."""
-    return sorted(runs, key=lambda run: run in colours)
 
 
 def end_labels(
@@ -305,23 +329,15 @@ def label_margin(labels: Sequence[str]) -> PlotlyJson:
     return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}
 
 
-def run_ends(
-    names: Names, ends: Mapping[str, float | None], colours: Names, bottom: float, top: float, height: float
-) -> PlotlyJson:
-    """Return the parts of a layout that name lines of runs at their right ends; see ``end_labels``. None has a margin only."""
-    labels = run_labels(names, [*ends])
-    shown = [(labels[run], value, colours[run]) for run, value in ends.items() if value is not None]
-    return {"margin": label_margin([*labels.values()]), "annotations": end_labels(shown, bottom, top, height)}
-
-
 SIDE = 30  # pixels per metric
 NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
-def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> PlotlyJson:
+def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric], link: str) -> PlotlyJson:
     """Draw a field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
 
-    The colour scale extends beyond -1 and 1, so that the numbers are readable on every colour.
+    The colour scale extends beyond -1 and 1, so that the numbers are readable on every colour. ``link`` is the address of the
+    leaderboard with ``ID`` in place of its columns; a click on a field opens that of its two metrics.
     """
     labels = [plain(metric.label) for metric in metrics]
     place = {metric.key: index for index, metric in enumerate(metrics)}
@@ -332,7 +348,9 @@ def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[
     return {
         "data": [
             {
-                "type": "heatmap", "z": taus, "x": labels, "y": labels, "zmin": -1.5, "zmax": 1.5, "showscale": False,
+                "type": "heatmap", "meta": {"link": link},
+                "customdata": [[f"{a.key},{b.key}" for b in metrics] for a in metrics], "z": taus,
+                "x": labels, "y": labels, "zmin": -1.5, "zmax": 1.5, "showscale": False,
                 "xgap": 1, "ygap": 1,
                 "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
                 "text": text, "texttemplate": "%{text}" if len(metrics) <= NAMED else "", "textfont": {"size": 10, "color": INK},

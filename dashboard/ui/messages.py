@@ -42,8 +42,7 @@ def simulated_people(facets: Facets, people: str) -> html.Details | None:
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     about = facets.note or f"{facets.title} holds simulated data."
     return html.Details(
-        [html.Summary("Simulated people" if has_people else "Simulated data"), html.P([f"{about} ", more])],
-        className="simulated",
+        [html.Summary("Simulated people" if has_people else "Simulated data"), html.P([f"{about} ", more])], className="simulated"
     )
 
 

@@ -77,7 +77,8 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
-        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
+        named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in shortest]
+        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_few(named)}. ")
     if coverage.apart:
         parts += [page_link("Let all runs take part", href=_address(path, pairs, "all")), ". "]
     return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
@@ -142,10 +143,6 @@ def _answered(run: str, coverage: Coverage) -> str:
         clues_answered(coverage.answered_clues[run], coverage.clues, coverage.questions),
     )
     return "; ".join(part for part in parts if part)
-
-
-def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
-    return _few([f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs])
 
 
 def _few(named: Sequence[str]) -> str:

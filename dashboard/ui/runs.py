@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from dash import html
@@ -17,16 +18,17 @@ from dashboard.registry.composed import selected_runs
 from dashboard.registry.pages import PageRequest
 from dashboard.registry.run_names import names_of
 from dashboard.service import service
-from dashboard.ui.figure import INK, OTHERS
+from dashboard.ui.figure import INK, OTHERS, PlotlyJson, end_labels, label_margin, plain
 from dashboard.ui.html import aria, data
-from dashboard.ui.table import Content, PageColumn
-from dashboard.ui.text import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from dashboard.ui.table import Content, PageColumn, columns_by, html_table
+from dashboard.ui.text import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from data.plurals import counted
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice
 
+NEAR = 0.011  # between a mark of a table and the point of a line that it shows
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
 
 
@@ -81,6 +83,10 @@ class Named(Protocol):
     def elicitation(self) -> str: ...
 
 
+T = TypeVar("T")
+N = TypeVar("N", bound=Named)
+
+
 def run_names(runs: Iterable[Named]) -> dict[str, str]:
     """Return the display name of each run, by run id: its model, and what tells it from the others."""
     stated = {run.run: run.model for run in runs}
@@ -100,58 +106,102 @@ def named(colour: str | None, name: str) -> list[html.Span]:
     return [swatch(colour), name_text(name)]
 
 
-def run_column(
-    names: Mapping[str, str],
-    colours: Mapping[str, str] | None = None,
-    part: Callable[[Any], Any] = lambda row: row,
-    heading: Content = "Run",
-) -> PageColumn:
-    """Return the column that names the run of a row, after a dot in its colour if there are colours.
+@dataclass(frozen=True)
+class RunStyle:
+    """How the runs of a page are written and drawn: their names by run id, and the colours of those that are highlighted."""
 
-    ``part`` returns the part of a row that has the attribute ``run``.
-    """
+    names: Mapping[str, str]
+    colours: RunColours
 
-    def name(row: Any) -> Content:
-        run = part(row).run
-        return names[run] if colours is None else named(colours.get(run), names[run])
+    def plain(self, run: str) -> str:
+        """Return the name of a run, escaped for Plotly."""
+        return plain(self.names[run])
 
-    return PageColumn(heading, name)
+    def colour(self, run: str) -> str:
+        """Return the colour of a run: its own, or grey."""
+        return self.colours.get(run, OTHERS)
+
+    def dot(self, run: str, more: str = "") -> list[html.Span]:
+        """Return the name of a run after a dot in its colour. ``more`` follows the name."""
+        return named(self.colours.get(run), f"{self.names[run]}{more}" if more else self.names.get(run, run))
+
+    def column(self, part: Callable[[Any], Any] = lambda row: row) -> PageColumn:
+        """Return the column that names the run of a row; ``part`` returns the part of a row that has the attribute ``run``."""
+        return PageColumn("Run", lambda row: self.dot(part(row).run))
+
+    def grey_first(self, runs: Iterable[N]) -> list[N]:
+        """Return runs in drawing order, so that those in colour are above those in grey."""
+        return sorted(runs, key=lambda run: run.run in self.colours)
+
+    def labels(self, runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
+        """Return the label of each run in a figure, by run id; at most ``longest`` characters."""
+        return dict(zip(runs, map(plain, distinct_short_names([self.names[run] for run in runs], longest)), strict=True))
+
+    def line(self, run: str) -> PlotlyJson:
+        """Return the style of a run's line: in its colour, or thin and grey. Every second four of the colours have dashes."""
+        if run not in self.colours:
+            return {"color": OTHERS, "width": 0.8}
+        place = int(self.colours[run].removeprefix("var(--run-").removesuffix(")"))
+        return {"color": self.colours[run], "width": 2.2, "dash": "7px,2px" if (place - 1) % 8 >= 4 else "solid"}
+
+    def trace(self, run: str, x: Sequence[Any], y: Sequence[Any], hover: str, **more: Any) -> PlotlyJson:
+        """Return the line of a run, with its name before the text on hover; ``more`` is added to the trace."""
+        return {
+            "type": "scatter", "mode": "lines", "name": self.plain(run), "meta": run, "line": self.line(run), "x": x, "y": y,
+            "showlegend": run in self.colours, "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
+        } | more  # fmt: skip
+
+    def ends(self, ends: Mapping[str, float | None], bottom: float, top: float, height: float) -> PlotlyJson:
+        """Return the parts of a layout that name lines at their right ends; see ``end_labels``. None has a margin only."""
+        labels = self.labels([*ends])
+        shown = [(labels[run], value, self.colours[run]) for run, value in ends.items() if value is not None]
+        return {"margin": label_margin([*labels.values()]), "annotations": end_labels(shown, bottom, top, height)}
+
+    def with_panels(self, runs: Sequence[N], panels: str) -> list[N]:
+        """Return the runs that have a panel; see ``Panels``."""
+        few = len(runs) <= MAX_PANELS or panels == "all"
+        return [*runs] if few else [run for run in runs if run.run in self.colours] or [*runs]
+
+    def table(self, drawn: PlotlyJson, label: str, marks: Mapping[float, str]) -> html.Div:
+        """Return the values of a figure's lines at some marks on the x axis, each with its heading, as a table."""
+
+        def value(mark: float, trace: PlotlyJson) -> float | None:
+            gap, y = min((abs(x - mark), place) for place, x in enumerate(trace["x"]))
+            return trace["y"][y] if gap < NEAR else None
+
+        def name(trace: PlotlyJson) -> Content:
+            return self.dot(trace["meta"]) if trace.get("meta") in self.names else unescape(trace["name"])
+
+        lines = [trace for trace in drawn["data"] if "lines" in trace.get("mode", "") and "name" in trace]
+        return html_table([PageColumn("Run", name), *columns_by(marks, value)], lines, label)
+
+    def legend(self, runs: Iterable[str], people: str = "") -> html.Div | None:
+        """Return a legend of the runs; None if it would be empty.
+
+        Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
+        (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure. ``people`` is the label of what is
+        drawn for people in the colour of the text; blank for nothing.
+        """
+        runs = list(runs)
+        entries = [html.Li(self._pin(run)) for run in runs if run in self.colours]
+        if people:
+            entries.append(html.Li(named(INK, people)))
+        grey = [run for run in runs if run not in self.colours]
+        if not entries and not grey:
+            return None
+        count = html.Summary([swatch(None), html.Span(f"{counted(len(grey), 'other run')} in grey")])
+        others = html.Details([count, html.Ul([html.Li(self._pin(run)) for run in grey])], className="others")
+        return html.Div([html.Ul(entries), others if grey else None], className="legend")
+
+    def _pin(self, run: str) -> html.Button:
+        """A run's entry in a legend."""
+        marks = data(pin=run, colour=self.colours.own.get(run, OTHERS)) | aria(pressed="false")
+        return html.Button(self.dot(run), type="button", title=f"{self.names[run]}. Click to pin or unpin", **marks)
 
 
-def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, people: str = "") -> html.Div | None:
-    """Return a legend of the runs; None if it would be empty.
-
-    Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
-    (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure. ``people`` is the label of what is drawn
-    for people in the colour of the text; blank for nothing.
-    """
-    runs = list(runs)
-    entries = [html.Li(_pin(run, names[run], colours, grey=False)) for run in runs if run in colours]
-    if people:
-        entries.append(html.Li(named(INK, people)))
-    grey = [run for run in runs if run not in colours]
-    if not entries and not grey:
-        return None
-    others = html.Details(
-        [
-            html.Summary([swatch(None), html.Span(f"{counted(len(grey), 'other run')} in grey")]),
-            html.Ul([html.Li(_pin(run, names[run], colours, grey=True)) for run in grey]),
-        ],
-        className="others",
-    )
-    return html.Div([html.Ul(entries), others if grey else None], className="legend")
-
-
-def _pin(run: str, name: str, colours: RunColours, *, grey: bool) -> html.Button:
-    """A run's entry in a legend."""
-    colour = colours.own.get(run, OTHERS)
-    return html.Button(
-        named(None if grey else colour, name),
-        type="button",
-        title=f"{name}. Click to pin or unpin",
-        **data(pin=run, colour=colour),
-        **aria(pressed="false"),
-    )
+def run_style(facets: Facets, runs: Iterable[Named], highlighted: Sequence[str]) -> RunStyle:
+    """Return the style of a dataset's runs."""
+    return RunStyle(run_names(runs), run_colours(facets, highlighted))
 
 
 def swatch(colour: str | None) -> html.Span:
@@ -168,14 +218,6 @@ Panels = Annotated[
         blank=True,
     ),
 ]
-T = TypeVar("T")
-
-
-def with_panels(runs: Sequence[T], colours: RunColours, panels: str, run_id: Callable[[T], str]) -> list[T]:
-    """Return the runs that have a panel; see ``Panels``. ``run_id`` maps an element of ``runs`` to its run id."""
-    if len(runs) <= MAX_PANELS or panels == "all":
-        return list(runs)
-    return [run for run in runs if run_id(run) in colours] or list(runs)
 
 
 def panels_note(runs: int, shown: int) -> html.P | None:

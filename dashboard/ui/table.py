@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from dashboard.registry.tables import Table
 from dashboard.ui.html import aria, data
-from dashboard.ui.text import DASH, short
+from dashboard.ui.text import DASH, brackets, short
 
 Content = str | Component | Sequence[Any] | None
 
@@ -216,8 +216,8 @@ def span(low: float | None, high: float | None, form: Callable[[float | None], s
 
 def bracketed(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
     """Return a value with its interval in brackets, if there is one."""
-    text = short(value, digits)
-    return text if value is None or low is None or high is None else f"{text} [{short(low, digits)}, {short(high, digits)}]"
+    interval = brackets(low, high, lambda end: short(end, digits)) if value is not None else ""
+    return f"{short(value, digits)} {interval}".strip()
 
 
 def noted(value: Content, *notes: str | None) -> list[Any]:

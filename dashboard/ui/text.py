@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from string import ascii_letters, digits
 
@@ -37,6 +37,11 @@ def short(value: float | None, digits: int = 3) -> str:
 def tick(correct: float | None) -> str:
     """Return a check mark for right, a cross for wrong, and a number for what is partly right."""
     return {0.0: "✗", 1.0: "✓"}.get(correct, short(correct, 2)) if correct is not None else DASH
+
+
+def brackets(low: float | None, high: float | None, form: Callable[[float], str] = short) -> str:
+    """Return an interval in brackets; blank if there is none."""
+    return "" if low is None or high is None else f"[{form(low)}, {form(high)}]"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

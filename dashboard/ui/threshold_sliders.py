@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from dashboard.ui.controls import control, threshold_box
 from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
-from dashboard.ui.runs import RunColours, swatch
+from dashboard.ui.runs import RunStyle, swatch
 from dashboard.ui.text import CURVE_NAMES, percent, short
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
@@ -47,12 +47,7 @@ def span(explorer: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[fl
 
 
 def threshold_rows(
-    explorer: ThresholdExplorer,
-    runs: Sequence[RunThresholds],
-    names: Mapping[str, str],
-    colours: RunColours,
-    given: Sequence[str],
-    scale: str,
+    explorer: ThresholdExplorer, runs: Sequence[RunThresholds], style: RunStyle, given: Sequence[str], scale: str
 ) -> html.Div:
     """Return a row per run, each with a curve. ``given`` and ``scale`` are as the address states them."""
     own = {text.rpartition(":")[0]: float(text.rpartition(":")[2]) for text in given if ":" in text}
@@ -61,13 +56,13 @@ def threshold_rows(
     rows = []
     for run in runs:
         default = common if common is not None else run.optimum.threshold if run.optimum else None
-        name = names[run.run]
-        parts = _row(run, explorer.scale, scale, own.get(run.run), default, ends, name, colours.get(run.run))
+        name = style.names[run.run]
+        parts = _row(run, explorer.scale, scale, own.get(run.run), default, ends, name, style.colours.get(run.run))
         rows.append(
             html.Div(
                 [*parts, html.Div(_origin_or_reset(run, own.get(run.run), common, default, name), className="kept")],
                 className="threshold",
-                style={"--shade": colours.get(run.run) or OTHERS},
+                style={"--shade": style.colours.get(run.run) or OTHERS},
                 **data(run=run.run),
             )
         )
@@ -100,10 +95,7 @@ def _row(
         html.Div(
             [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)], className="readout"
         ),
-        dcc.Store(
-            id=part("state", run.run, written),
-            data=_slider_state(run, name, shown, own, short(default), numbers),
-        ),
+        dcc.Store(id=part("state", run.run, written), data=_slider_state(run, name, shown, own, short(default), numbers)),
     ]
 
 

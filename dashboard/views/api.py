@@ -193,10 +193,7 @@ def _operation(route: Route, shapes: Mapping[type, Schema], examples: Mapping[st
         "parameters": parameters,
         "responses": {
             "200": {"description": "the answer", "content": content},
-            "default": {
-                "description": "refused",
-                "content": content if route.page else refusal,
-            },
+            "default": {"description": "refused", "content": content if route.page else refusal},
         },
     }
 

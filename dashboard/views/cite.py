@@ -106,7 +106,7 @@ def cite(view: str, host: str) -> Citation:
     named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
     source, table = cited.view, cited.view.tables[0]
     answer = source.ask(named, **cited.parts)
-    listed_rows = list(table.rows(answer))
+    listed_rows = list(cited.order(list(table.rows(answer))))
     shown = with_name_column(table.columns_of(answer, cited.parameters), listed_rows)
     if shown[-1].key == NAME:  # model and elicitation do not tell the runs apart
         cited = replace(cited, columns=(NAME, *(key for key in cited.columns if key not in ("model", "elicitation"))))

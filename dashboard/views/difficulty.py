@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from dash import html
@@ -15,23 +14,12 @@ from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import Names, PlotlyJson
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import items_query
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import (
-    Panels,
-    RunColours,
-    highlighted_runs,
-    legend,
-    named,
-    panels_note,
-    run_colours,
-    run_column,
-    run_names,
-    with_panels,
-)
+from dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
 from dashboard.ui.section import heading, note
-from dashboard.ui.table import Content, PageColumn, columns_by, html_table, interval
+from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DIFFICULTY_SOURCES, short
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
@@ -48,10 +36,7 @@ DIFFICULTY = serve(
     Table(
         "The slopes as CSV, a row per run.",
         rows=lambda answer: answer.runs,
-        columns=(
-            *RUN,
-            *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope"),
-        ),
+        columns=(*RUN, *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope")),
     ),
 )
 
@@ -59,9 +44,7 @@ DIFFICULTY = serve(
 RISING = "A rising line is the hard-easy effect; a calibrated run that cannot tell hard questions from easy ones has one, too"
 
 
-def hard_easy(
-    result: Difficulty, names: Mapping[str, str], colours: RunColours, panels: str = "", *, forecasts: bool
-) -> list[Component | None]:
+def hard_easy(result: Difficulty, style: RunStyle, panels: str = "", *, forecasts: bool) -> list[Component | None]:
     """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
 
     For ``panels`` see ``Panels``.
@@ -72,18 +55,18 @@ def hard_easy(
     if not any(run.points for run in result.runs):
         return [note("No question in this selection has a difficulty.")]
     columns = [
-        run_column(names, colours),
+        style.column(),
         PageColumn("Slope", "slope", why=lambda run: run.missing, number=True),
         interval(why=lambda run: run.no_interval or run.missing),
         PageColumn("Questions used", "questions"),
     ]
-    shown = with_panels(result.runs, colours, panels, lambda run: run.run)
+    shown = style.with_panels(result.runs, panels)
     thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
         panels_note(len(result.runs), len(shown)),
         fig.figure(
             "hard-easy",
-            hard_easy_figure(shown, names, colours, gap.name.lower()),
+            hard_easy_figure(shown, style, gap.name.lower()),
             f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
             "difficulty, with the least-squares line and its 95 % interval"
             + ("" if forecasts else f". {RISING}")
@@ -104,11 +87,11 @@ def _sources(sources: dict[str, int]) -> str:
     return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."
 
 
-def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, gap: str) -> PlotlyJson:
+def hard_easy_figure(runs: Sequence[HardEasyFit], style: RunStyle, gap: str) -> PlotlyJson:
     """Draw a panel per run: a dot per question, the fitted line and its interval. ``gap`` names the vertical axis."""
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
-        axes, colour = fig.panel_axes(place), colours.get(run.run, fig.OTHERS)
+        axes, colour = fig.panel_axes(place), style.colour(run.run)
         x = [at.difficulty for at in run.line]
         data.append({
             "type": "scatter", "mode": "markers", **axes,
@@ -127,7 +110,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
         })  # fmt: skip
     return fig.panels(
         data,
-        [names[run.run] for run in runs],
+        [style.names[run.run] for run in runs],
         x={"title": "difficulty", "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
         y={
             "title": gap,
@@ -143,45 +126,36 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
 WITH_TEAM_SHARE = "with the share of human teams that have answered correctly by then"
 
 
-def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
+def fraction_accuracy(result: FractionAccuracy, style: RunStyle) -> html.Figure | None:
     """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw."""
     if result.missing or not result.runs:
         return None
     people = [teams for teams in result.teams if teams.kind == "human"]
     guessing = any(fraction.accuracy is not None for teams in people for fraction in teams.fractions)
-    rows: list[tuple[Content, list[float | None]]] = [
-        (named(colours.get(run.run), names[run.run]), [fraction.accuracy for fraction in run.fractions]) for run in result.runs
-    ]
-    rows += [
-        (teams.name, [fraction.accuracy if guessing else fraction.right for fraction in teams.fractions]) for teams in people
-    ]
-    marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
-    columns = columns_by(dict(enumerate(marks)), lambda place, row: row[1][place])
+    drawn = revealed_figure(result, style)
+    marks = {fraction.revealed: f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions}
     return fig.figure(
         "revealed",
-        revealed_figure(result, names, colours),
+        drawn,
         "Accuracy of the current answer by share of the question revealed, "
         + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
-        html_table([PageColumn("Run", itemgetter(0)), *columns], rows, "Accuracy by fraction revealed"),
-        legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
+        style.table(drawn, "Accuracy by fraction revealed", marks),
+        style.legend(style.names, ("People" if guessing else "Human teams") if people else ""),
     )
 
 
 AXIS = 60  # pixels below and above the axis of accuracy
 
 
-def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
+def revealed_figure(accuracies: FractionAccuracy, style: RunStyle) -> PlotlyJson:
     """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
     data = [
-        {
-            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[run.run]), "meta": run.run,
-            "x": [at.revealed for at in run.fractions], "y": [at.accuracy for at in run.fractions],
-            "line": fig.run_line(colours, run.run), "marker": {"size": 7 if run.run in colours else 3},
-            "showlegend": run.run in colours,
-            "customdata": [at.questions for at in run.fractions],
-            "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
-        }
-        for run in sorted(accuracies.runs, key=lambda run: run.run in colours)
+        style.trace(
+            run.run, [at.revealed for at in run.fractions], [at.accuracy for at in run.fractions],
+            "accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions", mode="lines+markers",
+            marker={"size": 7 if run.run in style.colours else 3}, customdata=[at.questions for at in run.fractions],
+        )
+        for run in style.grey_first(accuracies.runs)
     ]  # fmt: skip
     for teams in accuracies.teams:
         if teams.kind != "human":
@@ -195,12 +169,12 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
             "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
             "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    ends = {run.run: run.fractions[-1].accuracy for run in accuracies.runs if run.run in colours and run.fractions}
+    ends = {run.run: run.fractions[-1].accuracy for run in accuracies.runs if run.run in style.colours and run.fractions}
     return {
         "data": data,
         "layout": fig.layout(
             320,
-            **fig.run_ends(names, ends, colours, 0, 1.02, 320 - AXIS),
+            **style.ends(ends, 0, 1.02, 320 - AXIS),
             xaxis=fig.axis(
                 "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
             ),
@@ -212,34 +186,34 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
 GAP = CATALOGUE["overconfidence"]
 
 
-def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours, gap: Metric) -> html.Figure:
+def overconfidence_by_part(by: str, result: Breakdown, style: RunStyle, gap: Metric) -> html.Figure:
     """Return overconfidence by "category" or "radius"."""
     rows = [(part, run, run.metrics[GAP.key]) for part in result.parts for run in part.rows]
     columns = [
-        PageColumn("Run", lambda row: named(colours.get(row[1].run), f"{names[row[1].run]}, {row[0].value or 'not stated'}")),
+        PageColumn("Run", lambda row: style.dot(row[1].run, f", {row[0].value or 'not stated'}")),
         PageColumn(gap.label, lambda row: row[2].value, number=True),
         PageColumn("95 % interval", lambda row: f"{short(row[2].low)} to {short(row[2].high)}", number=True),
         PageColumn("Questions", lambda row: row[1].questions),
     ]
     return fig.figure(
         f"by-{by}",
-        parts_figure(result, gap, names, colours),
+        parts_figure(result, gap, style),
         f"{gap.name} by {by}, with 95 % intervals. {gap.words}",
         html_table(columns, rows, f"{gap.name} by {by}"),
-        legend(names, names, colours),
+        style.legend(style.names),
     )
 
 
 ROW = 17  # pixels per run of a part
 
 
-def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Names) -> PlotlyJson:
+def parts_figure(breakdown: Breakdown, metric: Metric, style: RunStyle) -> PlotlyJson:
     """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row."""
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
-    rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}
+    rows = {run: index for index, run in enumerate(run for run in runs if run in style.colours)}
     lowest = len(rows)
     data = [
-        _dots(part, metric.key, place, names, colours, {run: rows.get(run, lowest) for run in runs})
+        _dots(part, metric.key, place, style, {run: rows.get(run, lowest) for run in runs})
         for place, part in enumerate(breakdown.parts)
     ]
     lines = lowest + (len(rows) < len(runs))
@@ -259,12 +233,12 @@ def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Na
     )
 
 
-def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names, rows: Mapping[str, int]) -> PlotlyJson:
+def _dots(part: BreakdownPart, metric: str, place: int, style: RunStyle, rows: Mapping[str, int]) -> PlotlyJson:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
-    ends = [((cell.low, cell.high) if row.run in colours else (None, None)) for _, row, cell in cells]
+    ends = [((cell.low, cell.high) if row.run in style.colours else (None, None)) for _, row, cell in cells]
     shown = [row.run for _, row, _ in cells]
-    shades = [colours.get(run, fig.OTHERS) for run in shown]
+    shades = [style.colour(run) for run in shown]
     intervals = [
         f"[{value if cell.low is None else cell.low:.3f}, {value if cell.high is None else cell.high:.3f}]"
         for value, (_, _, cell) in zip(values, cells, strict=True)
@@ -272,9 +246,9 @@ def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: N
     return {
         "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
         "meta": {"runs": [row.run for _, row, _ in cells]},
-        "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
+        "marker": {"size": [8 if row.run in style.colours else 5 for _, row, _ in cells], "color": shades},
         "error_x": fig.whiskers(values, [low for low, _ in ends], [high for _, high in ends], fig.MUTED, thickness=1.2),
-        "customdata": [[fig.plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
+        "customdata": [[style.plain(row.run), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip
 
@@ -302,26 +276,19 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
     gap = GAP.worded(request.facets.forecasts)
-    colours = run_colours(request.facets, highlighted_runs(request, gap))
-    names = run_names(result.runs)
+    style = run_style(request.facets, result.runs, highlighted_runs(request, gap))
     return [
         heading(
             "Difficulty",
             f"{request.facets.title}: whether confidence falls as questions get harder; {counted(len(result.runs), 'run')}",
         ),
-        *hard_easy(
-            result,
-            names,
-            colours,
-            request.parameters.panels,
-            forecasts=request.facets.forecasts,
-        ),
+        *hard_easy(result, style, request.parameters.panels, forecasts=request.facets.forecasts),
         *(
-            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), names, colours, gap)
+            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), style, gap)
             for by, values in (("radius", request.facets.radii), ("category", request.facets.categories))
             if len(values) > 1
         ),
-        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_common_questions()), names, colours)
+        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_common_questions()), style)
         if request.facets.longest > 1
         else None,
     ]

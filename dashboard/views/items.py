@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from dash import html
@@ -20,7 +20,7 @@ from dashboard.ui.html import aria, data, items_link, items_query, page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.quizbowl import answer_text
-from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_column, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table, noted
 from dashboard.ui.text import percent, tick
@@ -148,7 +148,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     result, least = WRONG.ask(request), request.parameters.least
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Confidently wrong")]
-    names, colours = run_names(result.runs), run_colours(request.facets, highlighted_runs(request, CATALOGUE["brier"]))
+    style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
     options = {format_number(value): f"at least {percent(value, 0)}" for value in sorted({*OFFERED, least})}
     return [
         heading(
@@ -158,7 +158,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
         ),
         html_table(
             [
-                run_column(names, colours),
+                style.column(),
                 PageColumn("Answers", "answers"),
                 PageColumn("Sure", "sure"),
                 PageColumn("Sure and wrong", lambda run: _wrong_ones(run, least), number=True),
@@ -168,7 +168,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
             "Runs",
             declared=RUNS,
         ),
-        _answers(request, result.items, result.total, names, colours),
+        _answers(request, result.items, result.total, style),
     ]
 
 
@@ -186,13 +186,11 @@ def _question(request: PageRequest[Any], item: Item) -> str:
     return request.question_link(item.question_id, clue=str(item.clue) if request.facets.longest > 1 else None)
 
 
-def _answers(
-    request: PageRequest[WrongPage], listed: Sequence[Item], total: int, names: Mapping[str, str], colours: RunColours
-) -> html.Section:
+def _answers(request: PageRequest[WrongPage], listed: Sequence[Item], total: int, style: RunStyle) -> html.Section:
     shown = [
         PageColumn("Question", lambda item: page_link(item.question_id, href=_question(request, item))),
         PageColumn("Clue", lambda item: item.clue + 1) if request.facets.longest > 1 else None,
-        PageColumn("Run", lambda item: named(colours.get(item.run), names[item.run])),
+        PageColumn("Run", lambda item: style.dot(item.run)),
         PageColumn("Confidence", "confidence", percent, number=True),
         PageColumn("Guess", _guess),
         PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=request.facets.quizbowl)),

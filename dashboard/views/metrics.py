@@ -86,6 +86,7 @@ PUBLISHED = serve(
 )
 
 
+ORDINALS = ("first", "second", "third", "fourth")
 Inline = str | Component  # a part of a paragraph
 
 EVERYWHERE_UNDEFINED = "no items are selected"  # true of every metric, so no definition says it
@@ -158,14 +159,10 @@ def _satisfied(entry: MetricDefinition) -> list[Inline]:
 
 def _refuted(example: RefutedAxiom) -> str:
     items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in example.items)
-    changes = " and ".join(f"the {_ordinal(index)} moves to {confidence:g}" for index, confidence in example.changes)
+    changes = " and ".join(f"the {ORDINALS[index]} moves to {confidence:g}" for index, confidence in example.changes)
     before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
     outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
     return f"Not {example.axiom}: for {items}, the metric {outcome} when {changes}."
-
-
-def _ordinal(index: int) -> str:
-    return ("first", "second", "third", "fourth")[index]
 
 
 def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:

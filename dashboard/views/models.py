@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -25,7 +24,7 @@ from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, layout, padded, plain, row_axis, whiskers
+from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, interval_rows, layout, padded, plain, straight, whiskers
 from dashboard.ui.html import page_link
 from dashboard.ui.section import controls, facts, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
@@ -119,19 +118,13 @@ def post_merge() -> Response:
     """Make models one: `{"models": ["opus-5", "lab/opus-5"], "into": "opus-5"}`. `into` is the model that remains, or a new name.
     Run ids, and addresses that name runs or the names of files, do not change. Responds as `GET /api/v1/models` does.
     """
-    by, body = writer(), read_body(_Merge)
-    with _refusals(body.models):
-        merge(service().store, body.models, body.into, by)
-    return _listed()
+    return _change(_Merge, lambda body: body.models, lambda body, by: merge(service().store, body.models, body.into, by))
 
 
 @accept("POST", "/api/v1/models/split")
 def post_split() -> Response:
     """Make one of a model's names a model of its own again: `{"name": "lab/opus-5"}`. Responds as `GET /api/v1/models` does."""
-    by, body = writer(), read_body(_Split)
-    with _refusals([body.name]):
-        split(service().store, body.name, by)
-    return _listed()
+    return _change(_Split, lambda body: [body.name], lambda body, by: split(service().store, body.name, by))
 
 
 @accept("POST", "/api/v1/models/dismiss")
@@ -139,10 +132,7 @@ def post_dismiss() -> Response:
     """Say that models are not one, so that they are not proposed again: `{"models": ["opus-5", "lab/opus-5"]}`. Responds as
     `GET /api/v1/models` does.
     """
-    by, body = writer(), read_body(_Dismissal)
-    with _refusals(body.models):
-        dismiss(service().store, body.models, by)
-    return _listed()
+    return _change(_Dismissal, lambda body: body.models, lambda body, by: dismiss(service().store, body.models, by))
 
 
 @accept("POST", "/api/v1/models/rename")
@@ -150,10 +140,7 @@ def post_rename() -> Response:
     """Call a model by another name: `{"model": "opus-5", "name": "Opus 5"}`. The names of its runs stay. Responds as
     `GET /api/v1/models` does.
     """
-    by, body = writer(), read_body(_Rename)
-    with _refusals([body.model]):
-        rename(service().store, body.model, body.name, by)
-    return _listed()
+    return _change(_Rename, lambda body: [body.model], lambda body, by: rename(service().store, body.model, body.name, by))
 
 
 @accept("POST", "/api/v1/models/describe")
@@ -161,27 +148,31 @@ def post_describe() -> Response:
     """Set facts about a model: `{"model", "organisation", "released", "sizes", "notes"}`. `released` is a year, a month or a day.
     A fact that is null or blank is removed, and one that is absent stays. Responds as `GET /api/v1/models` does.
     """
-    by, body = writer(), read_body(_Describe)
-    given = {key: value for key, value in msgspec.structs.asdict(body).items() if key != "model" and value is not msgspec.UNSET}
-    with _refusals([body.model]):
+
+    def change(body: _Describe, by: str) -> None:
+        given = {fact: text for fact in FACTS if (text := getattr(body, fact)) is not msgspec.UNSET}
         describe(service().store, body.model, given, by)
-    return _listed()
+
+    return _change(_Describe, lambda body: [body.model], change)
 
 
-@contextmanager
-def _refusals(names: Sequence[str]) -> Iterator[None]:
-    """Answer 404 if the writer sees no run of a model, and 422 if a change cannot be made."""
-    for name in names:
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def _change(kind: type[T], named: Callable[[T], Sequence[str]], change: Callable[[T, str], object]) -> Response:
+    """Make a change of models by the body of this request, and list the models. ``named`` are the models that it names.
+
+    Raises ``BadRequest``: 404 if the writer sees no run of a model, and 422 if the change cannot be made.
+    """
+    by, body = writer(), read_body(kind)
+    for name in named(body):
         service().ask(model, name)
     try:
-        yield
+        change(body, by)
     except NoSuchModel as error:
         raise BadRequest("unknown_model", f"{error}.", "model", status=404) from None
     except BadModel as error:
         raise BadRequest("bad_model", f"{str(error)[0].upper()}{str(error)[1:]}.", "model", status=422) from None
-
-
-def _listed() -> Response:
     service().read_current()
     return json_response(service().ask(models))
 
@@ -286,10 +277,6 @@ def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions 
     return model_versions(result.about.model, keys.metric, conventions, failed, keys.on, keys.baseline)
 
 
-def _check(request: PageRequest[ModelPage]) -> object:
-    return _versions(request, _answer(request))
-
-
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
@@ -326,7 +313,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
             "Over- and underconfidence",
             figure(
                 "overconfidence",
-                overconfidence_figure(result.runs, names),
+                _overconfidence_figure(result.runs, names),
                 "Mean confidence minus accuracy, with 95 % intervals",
                 html_table(
                     [
@@ -395,12 +382,16 @@ def _names(runs: Sequence[ModelRun]) -> dict[str, str]:
 
 
 def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> html.Div:
+    def name(run: ModelRun) -> object:
+        link = page_link(names[run.cell.run], run_path(run.cell.run), class_name="name")
+        return noted(link, f"{run.model} · {run.elicitation}")
+
     def rank(run: ModelRun) -> object:
         return Cell(None, run.cell.missing or "Not ranked") if run.cell.rank is None else f"{run.cell.rank:g}"
 
     return html_table(
         [
-            PageColumn("Run", lambda run: noted(_run_link(run, names), f"{run.model} · {run.elicitation}")),
+            PageColumn("Run", name),
             PageColumn(label, lambda run: run.cell.value),
             interval(lambda run: run.cell.low, lambda run: run.cell.high),
             PageColumn("Rank", rank, number=True),
@@ -414,8 +405,12 @@ def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> ht
     )
 
 
-def _run_link(run: ModelRun, names: Mapping[str, str]) -> Component:
-    return page_link(names[run.cell.run], run_path(run.cell.run), class_name="name")
+def _overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
+    """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
+    known = [run.cell for run in runs if run.cell.overconfidence is not None]
+    cells = [(cell.overconfidence, cell.overconfidence_low, cell.overconfidence_high) for cell in known]
+    title = "← underconfident · overconfident →"
+    return interval_rows([names[cell.run] for cell in known], cells, title, [INK] * len(known), [], MAX_LABEL)
 
 
 SHADES = {"better": "var(--run-1)", "worse": "var(--run-2)"}  # of versions, by verdict
@@ -423,7 +418,7 @@ VERDICTS: dict[Verdict, str] = {
     "better": "is better than", "worse": "is worse than", "different": "differs from",
     "not shown to differ": "is not shown to differ from", "not compared": "cannot be compared with",
 }  # fmt: skip
-HEIGHT, FEW = 320, 4  # pixels; runs
+HEIGHT, FEW, MAX_LABEL = 320, 4, 44  # pixels; runs; characters
 
 
 def _over_time(request: PageRequest[ModelPage], result: ModelAcross, names: Mapping[str, str]) -> html.Section | None:
@@ -494,10 +489,6 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
     values, lows, highs = ([getattr(run, key) for run in runs] for key in ("value", "low", "high"))
     level = [run.value for run in runs if run.run == shown.baseline]
     rings = ["circle-open" if run.run == shown.baseline else "circle" for run in runs]
-    lines = [{
-        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level[0], "y1": level[0],
-        "line": {"color": FAINT, "width": 1.5, "dash": "dash"},
-    }] if level else []  # fmt: skip
     named: PlotlyJson = {"tickvals": x, "ticktext": texts, "tickfont": {"size": 11, "color": INK}}
     return {
         "data": [{
@@ -508,38 +499,11 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
             "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}<extra></extra>",
         }],
         "layout": layout(
-            HEIGHT, shapes=lines,
+            HEIGHT, shapes=[straight(y=value, colour=FAINT, width=1.5, dash="dash") for value in level],
             xaxis=axis(type="date", **(named if len(runs) <= FEW else {}))
             if apart
             else axis(range=[-0.5, len(runs) - 0.5], **named),
             yaxis=axis(plain(label), range=padded([*values, *lows, *highs])),
-        ),
-    }  # fmt: skip
-
-
-ROW_HEIGHT, MAX_LABEL = 24, 44  # pixels; characters
-
-
-def overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
-    """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
-    known = [run for run in runs if run.cell.overconfidence is not None]
-    lows = [run.cell.overconfidence_low for run in known]
-    highs = [run.cell.overconfidence_high for run in known]
-    values = [run.cell.overconfidence or 0.0 for run in known]
-    labels = [plain(name) for name in distinct_short_names([names[run.cell.run] for run in known], MAX_LABEL)]
-    return {
-        "data": [{
-            "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(known))), "customdata": labels,
-            "marker": {"size": 9, "color": INK}, "hovertemplate": "%{customdata}: %{x:.3f}<extra></extra>",
-            "error_x": whiskers(values, lows, highs),
-        }],
-        "layout": layout(
-            ROW_HEIGHT * max(len(known), 2) + 64,
-            xaxis=axis(
-                "← underconfident · overconfident →", zeroline=True, zerolinecolor=FAINT,
-                range=padded([*values, *lows, *highs], zero=True),
-            ),
-            yaxis=row_axis(labels),
         ),
     }  # fmt: skip
 
@@ -558,7 +522,8 @@ PAGE = register(
 )
 MODEL_PAGE = register(
     Page(
-        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage, check=_check,
+        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage,
+        check=lambda request: _versions(request, _answer(request)),
         filters=("human", "binning", "t", "failed"),
     )
 )  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
@@ -16,11 +16,11 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, diagonal, figure, padded, panel_axes, panels, plain
+from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panel_axes, panels
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
-from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
@@ -65,10 +65,10 @@ PEOPLE = serve(
 )
 
 
-def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def class_reliability(result: People, style: RunStyle) -> html.Figure:
     """Return the figure and its table, a row per run, class and non-empty bin."""
     rows = [
-        (f"{names[run.run]}, {class_.name}", part)
+        (f"{style.names[run.run]}, {class_.name}", part)
         for run in result.rows
         for class_ in run.classes
         for part in class_.bins
@@ -82,70 +82,67 @@ def class_reliability(result: People, names: Mapping[str, str], colours: RunColo
     ]
     return figure(
         "classes",
-        classes_figure(result, names, colours),
+        classes_figure(result, style),
         "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
         html_table(columns, rows, "Reliability of each class"),
-        legend(names, names, colours),
+        style.legend(style.names),
     )
 
 
-def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
-    """Return a histogram of items by DistCE."""
-    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
-    return figure(
-        "distance",
-        distance_figure(result, names, colours),
-        f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-        _table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
-    )
+def histograms(result: People, style: RunStyle, absolute: bool) -> list[html.Figure]:
+    """Return histograms of items by DistCE, by EntCE or its absolute value, and by pairs of classes that are ranked differently.
 
-
-def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
-    """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
-    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
-    return figure(
-        "entropy",
-        entropy_figure(result, names, colours, absolute),
-        f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-        _table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
-    )
-
-
-def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
-    """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
-
-    None if there are too many classes. See ``distance_histograms``.
+    The last one is left out if there are too many classes.
     """
-    most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
-    if not most:
-        return None
-    return figure(
-        "ranking",
-        ranking_figure(result, names, colours),
-        "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
-        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
-    )
+    edges, most, span = result.entropy_edges, result.entropy_edges[-1], [-result.entropy_edges[-1], result.entropy_edges[-1]]
+    entropy: Counts = attrgetter("entropy")
+    signed, gap = "right of 0, the run is less certain than people are", "entropy gap"
+    if absolute:
+        edges, span, entropy = edges[len(edges) // 2 :], [0.0, most], _folded_entropy
+        signed, gap = "its absolute value", "entropy gap, absolute"
+    pairs = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
+    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
+    drawn = (
+        Histogram(
+            "distance", attrgetter("distance"), result.distance_edges, [0.0, 1.0], "distance", "distance %{x:.3f}",
+            "Items by DistCE", f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
+        ),
+        Histogram(
+            "entropy", entropy, edges, span, gap, "entropy gap %{x:.3f}", "Items by EntCE",
+            f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
+        ),
+        Histogram(
+            "ranking", attrgetter("ranking"), [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4],
+            "pairs ranked differently", "%{x:.0f} pairs", "Items by pairs ranked differently",
+            "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: reference",
+        ),
+    )  # fmt: skip
+    return [
+        figure(one.name, _histograms(result, style, one), one.title, _table(result, style, one))
+        for one in drawn
+        if pairs or one.name != "ranking"
+    ]
 
 
-def _table(result: People, names: Names, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
-    """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
+def _table(result: People, style: RunStyle, drawn: Histogram) -> html.Div:
+    """Return a row per run and non-empty bin, with the count of the human reference."""
     rows: list[tuple[str, int, int | None]] = []
-    for run in result.rows:
-        if run.histograms is None:
-            continue
-        human = counts(run.reference) if run.reference else None
-        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
+    for run in _shown(result):
+        assert run.histograms is not None
+        human = drawn.counts(run.reference) if run.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(drawn.edges), drawn.counts(run.histograms), strict=True)):
             if items or (human and human[place]):
-                rows.append((f"{names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
+                bin_ = counted(place, "pair") if drawn.name == "ranking" else f"{low:.2f} to {high:.2f}"
+                rows.append((f"{style.names[run.run]}: {bin_}", items, human[place] if human else None))
     columns = [PageColumn(name, itemgetter(at)) for at, name in enumerate(("Run and bin", "Items", "Reference"))]
-    return html_table(columns, rows, label)
+    return html_table(columns, rows, drawn.label)
 
 
-def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
+def vote_metrics_table(board: Leaderboard, style: RunStyle) -> html.Div:
     """Return the metrics against votes of each ranked run. The board needs the metrics ``VOTES``."""
     ranked = [run for run in board.rows if run.ranked]
     columns = [
-        run_column(names, colours),
+        style.column(),
         PageColumn("Answered", lambda run: answered(run.answered, board.questions), number=True),
         *(
             PageColumn(metric.label, partial(_metric_cell, metric))
@@ -165,29 +162,17 @@ def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
 Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 
-def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per run: items by DistCE; the human reference as an outline."""
-    edges = people.distance_edges
-    return _histograms(people, names, colours, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
+class Histogram(NamedTuple):
+    """A histogram of items, a panel per run. There is one more edge than counts; ``span`` are the ends of the axis."""
 
-
-def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
-    """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
-    edges, most = people.entropy_edges, people.entropy_edges[-1]
-    counts: Counts = attrgetter("entropy")
-    reach, title = [-most, most], "entropy gap"
-    if absolute:
-        edges, reach, title = edges[len(edges) // 2 :], [0.0, most], "entropy gap, absolute"
-        counts = _folded_entropy
-    return _histograms(people, names, colours, edges, counts, "entropy gap %{x:.3f}", reach, title)
-
-
-def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
-    pairs = max((len(row.histograms.ranking) for row in _shown(people) if row.histograms), default=0)
-    edges, reach = [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4]
-    counts = attrgetter("ranking")
-    return _histograms(people, names, colours, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
+    name: str
+    counts: Counts
+    edges: Sequence[float]
+    span: Sequence[float]
+    axis: str
+    hover: str
+    label: str
+    title: str
 
 
 def _folded_entropy(histograms: Histograms) -> list[int]:
@@ -200,34 +185,26 @@ def _shown(people: People) -> list[RunHistograms]:
     return [row for row in people.rows if row.histograms is not None]
 
 
-def _histograms(
-    people: People,
-    names: Names,
-    colours: Names,
-    edges: Sequence[float],
-    counts: Counts,
-    hover: str,
-    span: Sequence[float],
-    title: str,
-) -> PlotlyJson:
+def _histograms(people: People, style: RunStyle, drawn: Histogram) -> PlotlyJson:
+    """Draw a panel per run: the share of its items in each bin; the human reference as an outline."""
     data: list[PlotlyJson] = []
     ranges: list[list[float]] = []
-    shown = _shown(people)
+    shown, edges = _shown(people), drawn.edges
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     for place, run in enumerate(shown):
         assert run.histograms is not None
+        counts = drawn.counts(run.histograms)
         panel = [{
-            "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
-            "marker": {"color": colours.get(run.run, OTHERS), "line": {"width": 0, "color": FAINT}},
-            "customdata": list(counts(run.histograms)),
-            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
-        }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
+            "type": "bar", "x": middles, "y": _shares(counts), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": style.colour(run.run), "line": {"width": 0, "color": FAINT}}, "customdata": list(counts),
+            "hovertemplate": drawn.hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
+        }, *_outline(run.reference, drawn, place)]  # fmt: skip
         data += panel
         ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
     return panels(
         data,
-        [names[row.run] for row in shown],
-        x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        [style.names[row.run] for row in shown],
+        x={"title": drawn.axis, "range": [*drawn.span], "nticks": 5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,
         ranges=ranges,
@@ -235,11 +212,11 @@ def _histograms(
     )
 
 
-def _outline(reference: Histograms | None, edges: Sequence[float], counts: Counts, place: int) -> list[PlotlyJson]:
+def _outline(reference: Histograms | None, drawn: Histogram, place: int) -> list[PlotlyJson]:
     """The human reference as steps, in the colour of the text."""
     if reference is None:
         return []
-    shares = _shares(counts(reference))
+    shares, edges = _shares(drawn.counts(reference)), drawn.edges
     x = [end for pair in pairwise(edges) for end in pair]
     y = [share for share in shares for _ in (0, 1)]
     return [{
@@ -253,7 +230,7 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [count / total for count in counts]
 
 
-def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+def classes_figure(people: People, style: RunStyle) -> PlotlyJson:
     """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run."""
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
@@ -264,9 +241,9 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         for run in shown:
             bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
             data.append({
-                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": plain(names[run.run]), **axes,
+                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": style.plain(run.run), **axes,
                 "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
-                "line": {"color": colours.get(run.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "line": {"color": style.colour(run.run), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
                 "customdata": [bin_.items for bin_ in bins],
                 "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
             })  # fmt: skip
@@ -300,19 +277,18 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     if result.missing or not any(run.histograms for run in result.rows):
         without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
         return [heading("People", f"{request.facets.title}: {question}"), without]
-    colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
-    names = run_names(result.rows)
+    style = run_style(request.facets, result.rows, highlighted_runs(request, VOTES[0]))
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
+    distance, *others = histograms(result, style, absolute)
     return [
         heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
-        vote_metrics_table(board, names, colours),
-        distance_histograms(result, names, colours),
+        vote_metrics_table(board, style),
+        distance,
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
-        entropy_histograms(result, names, colours, absolute),
-        ranking_histograms(result, names, colours),
-        class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
-        _left_out(result, names),
+        *others,
+        class_reliability(result, style) if any(run.classes for run in result.rows) else None,
+        _left_out(result, style),
     ]
 
 
@@ -330,8 +306,8 @@ def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     )
 
 
-def _left_out(result: People, names: dict[str, str]) -> html.P | None:
-    missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
+def _left_out(result: People, style: RunStyle) -> html.P | None:
+    missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return note(f"Not shown: {'; '.join(missing)}.") if missing else None
 
 

@@ -18,7 +18,7 @@ from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected, withdrawn_banner
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.quizbowl import question_column, without_markup
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import run_style
 from dashboard.ui.section import heading, section, side_by_side
 from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
 from dashboard.ui.text import short
@@ -121,8 +121,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     heading = _heading(request, facts)
     if row is None:
         return [*heading, provenance(facts), nothing_selected(run_path(facts.run), request.selection, "answers", request.facets)]
-    colours = run_colours(request.facets, [facts.run])
-    names = run_names([row])
+    style = run_style(request.facets, [row], [facts.run])
     diagram = service().ask(reliability, alone, DEFAULT_BAND).runs
     ranked = sum(other.ranked for other in board.rows)
     metric = CATALOGUE[default_metric(request.facets)]
@@ -138,9 +137,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         provenance(facts),
         side_by_side(
             metrics_and_ranks_table(row, shown, ranked),
-            reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, forecasts=request.facets.forecasts)
-            if diagram
-            else None,
+            reliability_diagrams(diagram, style, {}, None, DEFAULT_BAND, forecasts=request.facets.forecasts) if diagram else None,
             wide_left=True,
         ),
         worst_questions(page.questions, metric, facts.run, link, quizbowl=request.facets.quizbowl),

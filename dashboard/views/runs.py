@@ -91,11 +91,7 @@ RUNS = serve(
     """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
         guesses that its uploader graded, and whether, when and by whom it was withdrawn. `total` counts the runs, of which
         `next` asks for more.""",
-    Table(
-        "",
-        rows=lambda answer: answer.runs,
-        columns=with_json(fields(RunFacts)),
-    ),
+    Table("", rows=lambda answer: answer.runs, columns=with_json(fields(RunFacts))),
     selected=False,
     csv=False,
 )
@@ -107,13 +103,7 @@ def get_runs_csv(keys: RunsTableKeys) -> Response:
     return RUNS.csv(RUNS.tables[0], keys)
 
 
-serve(
-    "runs/<run_id>",
-    run,
-    NoParameters,
-    "The same for one run.",
-    selected=False,
-)
+serve("runs/<run_id>", run, NoParameters, "The same for one run.", selected=False)
 
 
 @get("/api/v1/runs/<run_id>/responses.csv", NoParameters, defaults={"form": "csv"})
@@ -213,6 +203,7 @@ def no_such_run(run_id: str) -> Iterator[None]:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
 
+WORDS = {0.0: "wrong", 1.0: "correct"}  # of decisions
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
 
 
@@ -358,7 +349,7 @@ def _decided(facts: RunFacts) -> Component | str:
     listed = [
         html.Li([
             html.Span(decision.guess or "no guess", className="guess"),
-            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue + 1})",
+            f" {WORDS.get(decision.correct, f'{decision.correct:g} correct')} ({decision.question_id}, clue {decision.clue + 1})",
         ])
         for decision in facts.decisions[:MAX_DECISIONS]
     ]  # fmt: skip
@@ -369,10 +360,6 @@ def _decided(facts: RunFacts) -> Component | str:
             html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
         ]
     )
-
-
-def _judged(correct: float) -> str:
-    return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
 
 
 PATH = "/runs"

@@ -22,7 +22,7 @@ from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.published_values import parts_menu, published_parts
 from dashboard.ui.quizbowl import question_column
-from dashboard.ui.runs import RunColours, named, run_colours, run_names
+from dashboard.ui.runs import RunStyle, run_colours, run_names
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.ui.text import p_value_text, percent, short
@@ -131,8 +131,7 @@ def heat_map(
     result: Breakdown,
     whole: Mapping[str, MetricCell],
     metric: Metric,
-    names: Mapping[str, str],
-    colours: RunColours,
+    style: RunStyle,
     link: Callable[[str], str],
     tested: Slices,
 ) -> html.Section:
@@ -158,7 +157,7 @@ def heat_map(
     }
 
     def name(run: str | None) -> Content:
-        return named(colours.get(run), names[run]) if run else "Mean of the runs"
+        return style.dot(run) if run else "Mean of the runs"
 
     def cell(part: str | None, run: str, ranked: int) -> Cell:
         stated = cells.get((part, run))
@@ -189,7 +188,7 @@ def heat_map(
     ]
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
     more, less = ("higher", "lower") if metric.direction == "zero" else ("worse", "better")
-    than = f"{names.get(tested.against, tested.against)} there" if tested.against else "the run itself on all questions"
+    than = f"{style.names.get(tested.against, tested.against)} there" if tested.against else "the run itself on all questions"
     return section(
         title,
         f"Orange: {more} than {than}; blue: {less}. A frame: significant, adjusted for all parts "
@@ -210,19 +209,14 @@ MAX_OTHERS = 10  # of the others, those with the largest differences
 
 
 def slices_section(
-    title: str,
-    parts: Sequence[Slice],
-    metric: Metric,
-    names: Mapping[str, str],
-    colours: RunColours,
-    link: Callable[[Slice], str],
+    title: str, parts: Sequence[Slice], metric: Metric, style: RunStyle, link: Callable[[Slice], str]
 ) -> html.Section:
     """Return the significant slices and, folded away, those of the others whose differences are the largest."""
     significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
     difference = "Difference" if metric.direction == "zero" else "Worse by"
     columns: Columns = [
-        PageColumn("Run", lambda part: named(colours.get(part.run), names.get(part.run, part.model))),
+        PageColumn("Run", lambda part: style.dot(part.run)),
         PageColumn(
             "Part", lambda part: _name(part) if part.of_others else page_link(_name(part), link(part), title="Show this part")
         ),
@@ -252,7 +246,7 @@ MAX_ROWS = 20
 
 
 def unsolved_section(
-    result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
+    result: Unsolved, style: RunStyle, link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
     """Return their number by category, and a list; ``whole`` is the address of the CSV file with all of them."""
     title = "Questions that no run answered correctly"
@@ -277,7 +271,7 @@ def unsolved_section(
         PageColumn("Runs", lambda question: [f"{question.runs:,}", disputed_mark() if question.disputed else None], number=True),
         "mean_confidence",
         PageColumn("Highest", "highest_confidence", number=True),
-        PageColumn("Surest run", "surest", lambda run: html.Span(named(colours.get(run), names.get(run, run)))),
+        PageColumn("Surest run", "surest", lambda run: html.Span(style.dot(run))),
     ]
     return section(
         title,
@@ -351,7 +345,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
-    colours = run_colours(request.facets, list(runs))
+    style = RunStyle(runs, run_colours(request.facets, list(runs)))
     link = partial(_link, request)
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
@@ -367,11 +361,11 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             *_division(request),
             parts_menu(request.parameters.published, _by(request)),
         ),
-        _every_run(request, runs, colours, result),
+        _every_run(request, style, result),
         note(OF_ALL_RUNS) if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS else None,
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
-        slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
-        slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
+        slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, style, link),
+        slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, style, link),
         note(result.untested) if result.untested and against else None,
         note(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
@@ -380,7 +374,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             + (UNTESTED if request.facets.response_attributes else "")
         ),
         unsolved_section(
-            service().ask(unsolved, request.selection), runs, colours, request.question_link,
+            service().ask(unsolved, request.selection), style, request.question_link,
             service().access.address_of_view("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
         ),
     ]  # fmt: skip
@@ -400,14 +394,14 @@ def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     return [menu("by", "Table by", {by: split_key(by)[1] or by for by in offered}, _by(request), default=default)]
 
 
-def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours, tested: Slices) -> Component:
+def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices) -> Component:
     """The metric of every run in every part, the best run first."""
     by, metric = _by(request), request.parameters.metric
     result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
     rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
     rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
     whole = {row.run: row.metrics[metric.key] for row in rows}
-    return heat_map(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}), tested)
+    return heat_map(result, whole, metric, style, lambda value: request.link("/", **{by: value}), tested)
 
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:

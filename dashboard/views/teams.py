@@ -41,10 +41,6 @@ def _quartile(name: str, place: int) -> Column:
     return column(f"correct_at_{name}", lambda row: row.correct_at_quartiles[place] if row.correct_at_quartiles else None)
 
 
-def _scores(room: RoomRow) -> str:
-    return "; ".join(f"{team.team} {team.correct}:{team.incorrect}" for team in room.teams)
-
-
 def _columns(struct: type[msgspec.Struct]) -> tuple[Column, ...]:
     quartiles = [_quartile(name, place) for place, name in enumerate(("lower_quartile", "median", "upper_quartile"))]
     shown: list[Column] = []
@@ -60,7 +56,10 @@ TABLES = {
     "rooms": Table(
         "",
         lambda answer: answer.rooms,
-        (*fields(RoomRow, without=("teams",)), column("teams", _scores)),
+        (
+            *fields(RoomRow, without=("teams",)),
+            column("teams", lambda room: "; ".join(f"{one.team} {one.correct}:{one.incorrect}" for one in room.teams)),
+        ),
         file="rooms",
     ),
     "buzzes": Table("", lambda answer: answer.buzzes, _columns(TeamBuzz), file="buzzes"),
@@ -130,7 +129,9 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
     ]
     return section(
         "Teams",
-        figure("teams", teams_figure(right), title) if right else None,
+        figure("teams", teams_figure(right, link("ID")), title, hint="Click a dot to list the buzzes of the team")
+        if right
+        else None,
         html_table(columns, teams, "Teams", declared=TABLES["teams"]),
         TERMS + (POWERS if any(team.powers is not None for team in teams) else ""),
     )
@@ -230,10 +231,10 @@ MAX_TEAMS = 40  # rows of the figure
 SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
 
 
-def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
+def teams_figure(teams: Sequence[TeamRow], link: str) -> PlotlyJson:
     """Draw a row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
 
-    There must be at most ``MAX_TEAMS`` teams, each with a correct buzz.
+    There must be at most ``MAX_TEAMS`` teams, each with a correct buzz. ``link`` is the address of the buzzes of the team ``ID``.
     """
     quartiles = [team.correct_at_quartiles or [] for team in teams]
     places = list(range(len(teams)))
@@ -247,8 +248,9 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
             {
                 "type": "scatter", "mode": "markers", "x": [middle for _, middle, _ in quartiles], "y": places,
                 "cliponaxis": False, "marker": {"size": 9, "color": INK},
-                "customdata": [f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
-                "hovertemplate": "%{customdata}<br>median at %{x:.0%} of the question<extra></extra>",
+                "customdata": [team.team for team in teams], "meta": {"link": link},
+                "text": [f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
+                "hovertemplate": "%{text}<br>median at %{x:.0%} of the question<extra></extra>",
             },
         ],
         "layout": layout(

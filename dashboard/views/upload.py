@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from dash import html
@@ -90,23 +91,40 @@ def _formats(facets: Facets) -> list[str]:
     return sorted(readers())
 
 
-class _Tag(Kind[str]):
-    """The value of a tag. The name of the tag is part of the key."""
+T = TypeVar("T")
 
-    named = True
 
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+@dataclass(frozen=True)
+class _Parsed(Kind[T]):
+    """A value that a function reads, of the key and its text. It raises ``BadTag`` or ``BadMapping`` with the reason."""
+
+    parse: Callable[[str, str], T]
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> T:
         """See ``Kind``."""
         try:
-            return checked_tag(split_key(key)[1] or key, texts[0])[1]
-        except BadTag as error:
+            return self.parse(key, texts[0])
+        except (BadTag, BadMapping) as error:
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
-class _Label(_Tag):
-    """The value of the tag that has the name of the key."""
+def _tag(key: str, text: str) -> str:
+    """The value of a tag. Its name is part of the key, or the key."""
+    return checked_tag(split_key(key)[1] or key, text)[1]
 
-    named = False
+
+def _words(key: str, text: str) -> tuple[tuple[str, float], ...]:
+    return tuple(read_words(text).items())
+
+
+def _pattern(key: str, text: str) -> str:
+    return read_pattern(text).text
+
+
+class _Tag(_Parsed[str]):
+    """The value of a tag. The name of the tag is part of the key."""
+
+    named = True
 
 
 class _ColumnOfRole(Kind[tuple[str, ...]]):
@@ -122,45 +140,17 @@ class _ColumnOfRole(Kind[tuple[str, ...]]):
         return tuple(texts)
 
 
-class _Words(Kind[tuple[tuple[str, float], ...]]):
-    """What words of confidence mean."""
+@dataclass(frozen=True)
+class _Fitting(Kind[str]):
+    """A text that fits a pattern, or is blank; ``form`` says which texts do."""
 
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[tuple[str, float], ...]:
-        """See ``Kind``."""
-        try:
-            return tuple(read_words(texts[0]).items())
-        except BadMapping as error:
-            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
-
-
-class _Pattern(Text):
-    """How outputs state a confidence."""
+    pattern: re.Pattern[str]
+    form: str
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
-        try:
-            return read_pattern(super().read(key, texts, facets)).text
-        except BadMapping as error:
-            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
-
-
-class _MappingName(Text):
-    """The name of a mapping."""
-
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
-        if texts[0] and not NAME.fullmatch(texts[0]):
-            raise BadRequest("bad_value", f"{key!r} has at most 40 characters of a-z, 0-9 and -.", key)
-        return texts[0]
-
-
-class _Align(Kind[str]):
-    """How ids of questions are aligned with those of the dataset."""
-
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
-        if not ALIGN.fullmatch(texts[0]):
-            raise BadRequest("bad_value", f"{key!r} is content, or a whole number such as -1.", key)
+        if texts[0] and not self.pattern.fullmatch(texts[0]):
+            raise BadRequest("bad_value", f"{key!r} {self.form}.", key)
         return texts[0]
 
 
@@ -194,9 +184,11 @@ class UploadParameters(Parameters, frozen=True):
     ] = None
     align: Annotated[
         str | None,
-        _Align(
+        _Fitting(
             "`content`: questions with other ids than in the dataset are aligned by text and reference answer; `-1`: a number "
-            "that is added to each id"
+            "that is added to each id",
+            ALIGN,
+            "is content, or a whole number such as -1",
         ),
     ] = None
     series: Annotated[
@@ -207,14 +199,15 @@ class UploadParameters(Parameters, frozen=True):
             MAX_MOMENTS,
         ),
     ] = None
-    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value")] = ()
-    label: Annotated[str, _Label("what tells the runs from others of their model; the same as `tag.label`")] = ""
+    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value", _tag)] = ()
+    label: Annotated[str, _Parsed("what tells the runs from others of their model; the same as `tag.label`", _tag)] = ""
     column: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],
         _ColumnOfRole("`column.confidence=p_true`: the role of a column of a table of another project; repeatable"),
     ] = ()
     words: Annotated[
-        tuple[tuple[str, float], ...], _Words("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table")
+        tuple[tuple[str, float], ...],
+        _Parsed("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table", _words),
     ] = ()
     agreement: Annotated[
         bool,
@@ -223,12 +216,16 @@ class UploadParameters(Parameters, frozen=True):
         ),
     ] = False
     confidence_pattern: Annotated[
-        str, _Pattern("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence")
+        str, _Parsed("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence", _pattern)
     ] = ""
     mapping: Annotated[str | None, Text("name of a kept mapping, by which the columns are read")] = None
     save_mapping: Annotated[
         str,
-        _MappingName("a name under which the roles of the columns are kept, as by `--save-mapping`, once the runs are published"),
+        _Fitting(
+            "a name under which the roles of the columns are kept, as by `--save-mapping`, once the runs are published",
+            NAME,
+            "has at most 40 characters of a-z, 0-9 and -",
+        ),
     ] = ""
     map: Annotated[
         str | None,

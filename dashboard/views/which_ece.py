@@ -25,10 +25,10 @@ from dashboard.ui.figure import (
 )
 from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, section
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
-from dashboard.ui.text import CALIBRATION_COLUMNS, short
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, noted
+from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -75,15 +75,14 @@ MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.square
 VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
 
 
-def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
+def variants_table(result: WhichEce, style: RunStyle) -> html.Div:
     """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
     focus = [run.run for run in result.runs].index(result.focus or "")
-    heads = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
+    heads = [html.Th(style.dot(run.run), scope="col") for run in result.runs]
     return html_table(
         [
             PageColumn(
-                "Variant",
-                lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"),
+                "Variant", lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}")
             ),
             *columns_by(dict(enumerate(heads)), lambda place, variant: _error(result.runs[place].run, variant.runs[place])),
             PageColumn(
@@ -101,13 +100,7 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
 def _error(run: str, cell: RunError) -> Cell:
     rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
     value = short(cell.value) if cell.value is None else items_link(short(cell.value), items_query(focus=run))
-    return Cell([value, rank, _interval(cell)], cell.missing)
-
-
-def _interval(cell: RunError) -> html.Span | None:
-    if cell.low is None or cell.high is None:
-        return None
-    return html.Span(f"[{short(cell.low)}, {short(cell.high)}]", className="row-note")
+    return Cell([value, rank, *noted("", brackets(cell.low, cell.high))], cell.missing)
 
 
 def definitions_section(result: WhichEce) -> html.Section:
@@ -121,7 +114,7 @@ def definitions_section(result: WhichEce) -> html.Section:
     return section("What each variant is", html_table(columns, result.variants, "Definitions", "which-definitions"))
 
 
-def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecasts: bool) -> html.Section:
+def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.Section:
     """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts."""
     drawn = [variant for variant in result.variants if variant.bins]
     run = result.focus or ""
@@ -135,10 +128,10 @@ def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecas
         PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
     ]
     return section(
-        f"Bins of {names[run]}",
+        f"Bins of {style.names[run]}",
         figure(
             "which-bins",
-            bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run], forecasts=forecasts),
+            bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], style.colours.own[run], forecasts=forecasts),
             f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
             "not count. smECE and KS have no bins",
             html_table(columns, [(variant, part) for variant in drawn for part in variant.bins], "Bins by variant"),
@@ -146,7 +139,7 @@ def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecas
     )
 
 
-def agreement_section(result: WhichEce) -> html.Section:
+def agreement_section(result: WhichEce, link: str) -> html.Section:
     """Return how far the ranking of the runs depends on the variant."""
     columns = [
         PageColumn("Variant", lambda pair: CATALOGUE[pair.a].label),
@@ -159,7 +152,7 @@ def agreement_section(result: WhichEce) -> html.Section:
         ranking_words(result),
         figure(
             "agreement",
-            agreement_figure(result.agreement, WHICH_METRICS),
+            agreement_figure(result.agreement, WHICH_METRICS, link),
             "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
             html_table(columns, result.agreement, "Agreement of rankings"),
         ),
@@ -284,21 +277,20 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     result = WHICH_ECE.ask(request)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
-    names = run_names(result.runs)
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["ece"]))
+    style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["ece"]))
     first = result.runs[0].run
     return [
         heading(
             "Which ECE is this?",
             f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
             f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
-            menu("focus", "Run", {run.run: names[run.run] for run in result.runs}, result.focus or "", default=first),
+            menu("focus", "Run", dict(style.names), result.focus or "", default=first),
             menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
         ),
-        variants_table(result, names, colours),
-        bins_section(result, names, colours, forecasts=request.facets.forecasts),
-        agreement_section(result),
-        review_text(result, names, request.facets.title),
+        variants_table(result, style),
+        bins_section(result, style, forecasts=request.facets.forecasts),
+        agreement_section(result, request.link("/", metrics="ID")),
+        review_text(result, style.names, request.facets.title),
         definitions_section(result),
     ]
 

@@ -17,7 +17,7 @@ from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
-from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
+from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain, straight
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.runs import named
 from dashboard.ui.section import note, section
@@ -193,11 +193,7 @@ def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson
             HEIGHT,
             margin=label_margin([name for name, _, _ in last]),
             annotations=end_labels(last, *RANGE, HEIGHT - AXIS),
-            shapes=[
-                {"type": "line", "xref": "x", "yref": "paper", "x0": end, "x1": end, "y0": 0, "y1": 1, "layer": "below",
-                 "line": {"color": FAINT, "width": 1, "dash": "dot"}}
-                for end in ends[:-1]
-            ],
+            shapes=[straight(end, colour=FAINT, dash="dot") | {"layer": "below"} for end in ends[:-1]],
             xaxis=axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
             yaxis=axis("confidence", range=list(RANGE), dtick=0.25, tickformat=".2~f"),
         ),
@@ -255,8 +251,9 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     chosen = request.parameters.confidence_from
     titles = {"softmax": "Softmax", "margin": "Margin"}
     mode = service().access.page_mode()
+    shown = html.P(problem, className="status-message bad", role="alert") if problem else None
     guesses = [
-        html.Div(_problem(problem) if problem else draft_summary(draft), className="draft-now"),
+        html.Div(shown or draft_summary(draft), className="draft-now"),
         html.Div(guesses_table(draft.guessers)),
         menu("confidence_from", "Confidence from", titles, chosen, default=ELICITATIONS[0]),
         draft_confidence(draft),
@@ -285,10 +282,6 @@ def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
         return service().compute_alone(question_draft, request.draft, (elicitation,)), ""
     except BadRequest as error:
         return question_draft(DraftText()), error_message(error)
-
-
-def _problem(message: str) -> html.P:
-    return html.P(message, className="status-message bad", role="alert")
 
 
 def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:

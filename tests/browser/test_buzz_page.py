@@ -114,7 +114,7 @@ def test_a_slider_asks_the_server_on_release_only(page):
     page.mouse.up()
     own = ("threshold", f"{run}:{at}")
     after = view_is(page, [PYRAMID, own])
-    eventually(page, lambda: _kept(page, f"Reset to {written(before[0]['at'])}"))
+    eventually(page, lambda: rows(page)[0]["kept"] == f"Reset to {written(before[0]['at'])}")
     assert [row["at"] for row in after[1:]] == [row["at"] for row in before[1:]]
 
     other = before[2]["run"]  # the arrow keys move another slider, which keeps the focus
@@ -129,10 +129,6 @@ def test_a_slider_asks_the_server_on_release_only(page):
     page.get_by_role("button", name="Reset to").first.click()
     after = view_is(page, [PYRAMID, ("threshold", f"{other}:0.995")])
     assert after[0] == before[0]
-
-
-def _kept(page, text):
-    assert rows(page)[0]["kept"] == text
 
 
 def _moved(page, start):
@@ -222,14 +218,14 @@ def test_late_answers_move_no_slider_and_lose_no_key(page):
     page.route("**/_dash-update-component*", hold)
     slider(page, 0).focus()
     page.keyboard.press("End")
-    eventually(page, lambda: _is_waiting(waiting))
+    eventually(page, lambda: len(waiting) > 0)
     x, y = handle(page, 1)
     page.mouse.move(x, y)
     page.mouse.down()
     for step in range(1, 11):
         page.mouse.move(x + 5 * step, y)
     waiting[0].continue_()
-    eventually(page, lambda: _table_at(page, before[0]["run"], "1.000"))
+    eventually(page, lambda: page.evaluate(TABLE)[before[0]["run"]]["threshold"] == "1.000")
     page.mouse.move(x + 60, y)
     moved = rows(page)[1]["at"]
     assert moved > before[1]["at"]
@@ -243,14 +239,6 @@ def test_late_answers_move_no_slider_and_lose_no_key(page):
         page.wait_for_timeout(pause)
         page.keyboard.press("PageUp")
     view_is(page, [*query, ("threshold", f"{before[5]['run']}:0.1")])
-
-
-def _is_waiting(routes):
-    assert routes
-
-
-def _table_at(page, run, text):
-    assert page.evaluate(TABLE)[run]["threshold"] == text
 
 
 def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
@@ -272,23 +260,15 @@ def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
 def test_many_runs_have_sliders_once_they_are_chosen(page, more):
     throng = ("dataset", "throng")
     page.goto("/buzz?dataset=throng&threshold=0.5")
-    eventually(page, lambda: _table_has(page, RUNS))
+    eventually(page, lambda: len(page.evaluate(TABLE)) == RUNS)
     assert page.locator(".threshold").count() == 0
     assert "Choose up to 8 runs" in page.locator(".explorer").inner_text()
     assert "no human team heard" in page.locator(".rooms").inner_text()
     page.get_by_role("button", name="Reset all to their best threshold").click()
-    eventually(page, lambda: _pairs_are(page, [throng]))
+    eventually(page, lambda: pairs(page) == sorted([throng]))
     choose(page, "run", "model 03 · verbalized")
     (row,) = eventually(page, lambda: _rows_of(page, 1))
     view_is(page, [throng, ("run", row["run"])])
-
-
-def _table_has(page, count):
-    assert len(page.evaluate(TABLE)) == count
-
-
-def _pairs_are(page, query):
-    assert pairs(page) == sorted(query)
 
 
 def _rows_of(page, count):

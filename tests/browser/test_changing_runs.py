@@ -8,15 +8,11 @@ import pytest
 
 from data.store import open_store
 from data.store.register import FolderRegister
-from data.store.run_tags import change_tags
 from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import Tokens
-from tests.helpers.page_actions import api, board, eventually, fetched, traces
+from tests.helpers.page_actions import board, eventually, fetched
 from tests.helpers.page_visits import Visit
 from tests.helpers.serving import start_server
-
-DATES = ("2024-05-13", "2025-01-20", "2025-06-01")
-TONE = [("dataset", "tone")]
 
 
 @pytest.fixture(scope="module")
@@ -96,42 +92,10 @@ def test_new_data_is_offered_and_never_forced(changing, page):
     withdraw(open_store(changing.store), before[1]["run"], None)
     page.evaluate(look)
     page.get_by_role("button", name="Refresh").click()
-    eventually(page, lambda: _same({row["run"] for row in board(page)}, {row["run"] for row in before[2:]}))
+    eventually(page, lambda: {row["run"] for row in board(page)} == {row["run"] for row in before[2:]})
     assert not page.locator(".new-data").count()
     withdraw(open_store(changing.store), before[2]["run"], None)
     page.evaluate(look)
     page.locator(".new-data").wait_for()
     page.get_by_role("link", name="Data", exact=True).click()
     page.locator(".new-data").wait_for(state="detached")  # a page that is redrawn withdraws the offer
-
-
-def _same(value, other):
-    assert value == other
-
-
-def dots_are(page, metric):
-    """Wait until the dots of the figure are the runs with dates, at their values of a metric."""
-    answer = api(page, "release-dates", TONE, metric=metric)["runs"]
-
-    def check():
-        dots = {trace["meta"]: (trace["x"], trace["y"]) for trace in traces(page, "release-dates") if trace["meta"]}
-        assert dots.keys() == {run["run"] for run in answer}
-        for run in answer:
-            days, values = dots[run["run"]]
-            assert [day[:10] for day in days] == [run["day"]] and abs(values[0] - run["value"]) < 1e-4
-
-    assert [run["day"] for run in answer] == list(DATES)
-    eventually(page, check)
-
-
-def test_release_dates_follow_the_metric(changing, page):
-    store = open_store(changing.store)
-    runs = [run for (run,) in store.snapshot().rows("select run from runs where dataset = 'tone' order by position")]
-    for run, date in zip(runs, DATES, strict=False):
-        change_tags(store, run, {"released": date}, None)
-    store.close()
-    page.goto("/?dataset=tone&sort=ece")
-    page.get_by_role("heading", name="By release date").wait_for()
-    dots_are(page, "ece")
-    page.locator("thead button", has_text="Accuracy").click()
-    dots_are(page, "accuracy")

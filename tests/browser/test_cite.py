@@ -13,14 +13,10 @@ def test_a_view_is_cited_and_found_again(page):
     before = page.evaluate(BINS)
     assert before
     page.locator(".page-foot a", has_text="Cite this view").click()
-    eventually(page, lambda: _is_cited(page))
+    eventually(page, lambda: "/cite" in page.url and page.locator(".citation pre").count() == 6)
     link = page.locator(".citation pre").first.inner_text()
     page.goto(link[link.index("/reliability") :])
     shown(page)
     assert {"category", "run", "version"} <= {key for key, _ in pairs(page)}
     assert "the same digits" in page.locator("#content").inner_text()
     assert page.evaluate(BINS) == before
-
-
-def _is_cited(page):
-    assert "/cite" in page.url and page.locator(".citation pre").count() == 6

@@ -60,11 +60,11 @@ def test_published_rows_and_definitions_from_the_board(page):
     page.goto("/")
     alone = board_is(page, [])
     choose(page, "published", "LifeEval, Table 2")
-    eventually(page, lambda: rows_printed(page, 12))
+    eventually(page, lambda: page.locator("tbody.published tr").count() == 12)
     assert pairs(page) == [("published", "lifeeval-table-2")]
     assert page.locator("table.board tbody tr[data-run]").count() == len(alone)
     choose(page, "published", "None")
-    eventually(page, lambda: rows_printed(page, 0))
+    eventually(page, lambda: page.locator("tbody.published tr").count() == 0)
     assert pairs(page) == []
     page.locator('th a.defined[href="/metrics#ece"]').click(force=True)
     typeset(page)
@@ -81,7 +81,3 @@ def test_published_rows_and_definitions_from_the_board(page):
     page.get_by_role("button", name="Keyboard shortcuts").click()
     dialog.get_by_role("button", name="Close").click()
     assert not dialog.is_visible()
-
-
-def rows_printed(page, count):
-    assert page.locator("tbody.published tr").count() == count

@@ -62,11 +62,7 @@ def lists(page, wanted, **keys):
 
 
 def closed(page):
-    eventually(page, lambda: _closed(page))
-
-
-def _closed(page):
-    assert "items" not in dict(pairs(page)) and not page.locator("#drawer").is_visible()
+    eventually(page, lambda: "items" not in dict(pairs(page)) and not page.locator("#drawer").is_visible())
 
 
 def drawn(page, address):
@@ -90,7 +86,7 @@ def test_a_dot_opens_its_answers_and_back_reopens_them(page):
     assert answer["items"][0] == max(wrong, key=lambda item: item["confidence"])
     eventually(page, lambda: _focused(page, "#drawer h2"))
     page.locator("#drawer tbody a").first.click()
-    eventually(page, lambda: _at(page, f"/questions/pyramid/{wrong[0]['question_id']}"))
+    eventually(page, lambda: path(page) == f"/questions/pyramid/{wrong[0]['question_id']}")
     page.go_back()
     lists(page, {"focus": run["run"], "bin": str(number)})
     page.go_back()
@@ -99,10 +95,6 @@ def test_a_dot_opens_its_answers_and_back_reopens_them(page):
 
 def _focused(page, selector):
     assert page.evaluate("(selector) => document.activeElement.matches(selector)", selector)
-
-
-def _at(page, wanted):
-    assert path(page) == wanted
 
 
 def test_a_cell_opens_the_drawer_and_escape_returns(page):
@@ -156,12 +148,8 @@ def test_a_dragged_range_fills_the_drawer(page):
     shaded(page, 0.3, 0.6, first)
     page.mouse.click(*at(page, "xy", 0.03))  # above every bin, away from the curve
     closed(page)
-    eventually(page, lambda: _unshaded(page))
+    eventually(page, lambda: not any(shade[0] for shade in page.evaluate(SHADES)))
     drag(page, "x5y5", 0.95, 0.7)  # leftwards, on another diagram
     shaded(page, 0.7, 0.95, fifth)
     drag(page, "xy", 0.8, 1.3)  # it ends at the edge of the scale
     shaded(page, 0.8, 1.0, first)
-
-
-def _unshaded(page):
-    assert not any(shade[0] for shade in page.evaluate(SHADES))

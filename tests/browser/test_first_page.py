@@ -25,22 +25,14 @@ def test_a_fresh_store_opens_with_a_confident_mistake(first_visit):
     drawn = traces(page, "early-mistake")
     assert {"TF-IDF words · softmax", "People"} <= {trace["name"] for trace in drawn}
     story.get_by_role("link", name="Walk through this question").click()
-    eventually(page, lambda: _has_a_cursor(page))
+    eventually(page, lambda: cursor(page) is not None)
     assert path(page).startswith("/questions/pyramid/")
     clue = int(dict(pairs(page))["clue"])
     page.keyboard.press("ArrowRight")
-    eventually(page, lambda: _is_past(page, clue))
+    eventually(page, lambda: dict(pairs(page)).get("clue", "last") in (str(clue + 1), "last"))
     page.goto("/?dataset=lifeeval")
     board_is(page, [("dataset", "lifeeval")])
     assert "states 80 % and is right 54 %" in page.locator(".story h2").inner_text()
-
-
-def _has_a_cursor(page):
-    assert cursor(page) is not None
-
-
-def _is_past(page, clue):
-    assert dict(pairs(page)).get("clue", "last") in (str(clue + 1), "last")
 
 
 def test_a_view_in_a_frame_has_no_navigation(page):

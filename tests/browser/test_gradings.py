@@ -64,7 +64,7 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     rows.first.focus()
     page.keyboard.press("y")
     message = page.locator("#grades-message")
-    eventually(page, lambda: _contains(message, "asks for a token"))
+    eventually(page, lambda: "asks for a token" in message.inner_text())
     page.get_by_label("Token").fill(token)
     page.get_by_label("Note").fill("the city was meant")
     rows.first.focus()
@@ -72,7 +72,7 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     page.keyboard.press("n")  # the Nile is wrong
     page.locator("tr.decided").nth(1).wait_for()
     page.keyboard.press("u")  # the correction is undone
-    eventually(page, lambda: _contains(message, "as before any correction"))
+    eventually(page, lambda: "as before any correction" in message.inner_text())
     assert rows.nth(0).locator("[data-cell]").inner_text() == "✓ right"
     history = [item.split(" by ann")[0] for item in rows.nth(1).locator(".history li").all_inner_texts()]
     assert history == ["wrong", "undone"]
@@ -83,17 +83,13 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     assert accuracy(page, "&grading=reviewed") == accuracy(page) == "0.667" and accuracy(page, "&grading=imported") == "0.333"
 
 
-def _contains(place, text):
-    assert text in place.inner_text()
-
-
 def test_answers_are_drawn_and_then_reviewed(review):
     page, token = review
     page.goto("/gradings?dataset=drawn")
     draw = page.get_by_role("button", name="Draw at random for review")
     draw.click()
     message = page.locator("#grades-message")
-    eventually(page, lambda: _contains(message, "asks for a token"))
+    eventually(page, lambda: "asks for a token" in message.inner_text())
     page.get_by_label("Token").fill(token)
     page.get_by_label("Answers", exact=True).fill("2")
     draw.click()

@@ -17,7 +17,6 @@ from tests.helpers.page_actions import (
     listed,
     pairs,
     path,
-    traces,
     written,
 )
 from tests.helpers.page_rest import wait_for_rest
@@ -41,24 +40,6 @@ def figure_there(page):
 def answers_and_figure(page):
     assert answers(page) and cursor(page) is not None
     return answers(page), cursor(page)
-
-
-def test_lifeeval_has_five_forecasters(page):
-    page.goto("/?dataset=lifeeval")
-    shown = board_is(page, [("dataset", "lifeeval")])
-    assert heading(page) == "Leaderboard"
-    assert len(shown) == 5
-    assert page.locator(".top nav a.current").all_inner_texts() == ["Overview", "Leaderboard"]
-    assert page.locator(".datasets summary").inner_text() == "LifeEval"
-    assert page.locator(".simulated").count() == 0
-    rows = api(page, "leaderboard", dataset="lifeeval")["rows"]
-
-    def gap_is_drawn():
-        drawn = {trace["name"]: trace["x"] for trace in traces(page, "gap")}
-        assert drawn.get("Accuracy") == [row["metrics"]["accuracy"]["value"] for row in rows]
-        assert drawn["Mean confidence"] == [row["metrics"]["mean_confidence"]["value"] for row in rows]
-
-    eventually(page, gap_is_drawn)
 
 
 def test_a_filter_is_a_step_for_back(page):
@@ -133,13 +114,9 @@ def test_a_heading_sorts_and_a_cell_explains(page):
     assert page.locator("th[aria-sort=descending]").inner_text().startswith("Accuracy")
 
     page.get_by_role("button", name="All 13 columns").click()
-    eventually(page, lambda: _has_columns(page, 13))
+    eventually(page, lambda: len(board(page)[0]["metrics"]) == 13)
     page.get_by_role("button", name="Only 4 columns").click()
     board_is(page, [PYRAMID, ("sort", "accuracy")])
-
-
-def _has_columns(page, number):
-    assert len(board(page)[0]["metrics"]) == number
 
 
 def in_order(page, metric, turned):

@@ -68,7 +68,7 @@ def _at(page, order, place):
 def test_the_order_by_a_difference_is_reversed_and_left(page):
     page.goto("/compare?dataset=pyramid&metric=brier")
     page.get_by_role("link", name="Questions where they differ most").click()
-    eventually(page, lambda: _listing(page))
+    eventually(page, lambda: path(page) == "/questions")
     query = dict(pairs(page))
     sort = query["sort"]
     a, b = sort.removeprefix("-brier:").split("-")
@@ -104,10 +104,6 @@ def test_the_order_by_a_difference_is_reversed_and_left(page):
 
 def heading_of(page, column):
     return page.locator(f".ag-header-cell[col-id='{column}'] .ag-header-cell-label")
-
-
-def _listing(page):
-    assert path(page) == "/questions"
 
 
 def _has(page, *keys):

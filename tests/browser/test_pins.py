@@ -37,16 +37,12 @@ def test_a_run_comes_forward_and_is_pinned(page):
 
     eventually(page, pinned)
     page.locator(".top nav a", has_text="Calibration").click()
-    eventually(page, lambda: _is_at(page, "/reliability", ("pin", runs[2])))
+    eventually(page, lambda: "/reliability" in page.url and ("pin", runs[2]) in pairs(page))
     page.go_back()
     eventually(page, pinned)
     shown(page)  # a click is lost if the page still moves under the mouse
     page.locator(f'[data-pin="{runs[2]}"]').first.click()
     eventually(page, lambda: _is_without_pins(page, before))
-
-
-def _is_at(page, path, pair):
-    assert path in page.url and pair in pairs(page)
 
 
 def _is_without_pins(page, before):

@@ -29,7 +29,6 @@ from tests.helpers.page_rest import let_scripts_run
 
 PYRAMID = ("dataset", "pyramid")
 QUESTION = "/questions/pyramid/lit-01"
-PAGES = ("/", "/?dataset=pyramid", "/questions?dataset=pyramid", f"{QUESTION}?clue=2", "/questions/lifeeval/5", "/datasets")
 
 
 @pytest.fixture(scope="module")
@@ -235,36 +234,6 @@ def test_the_error_panel_leads_back_to_what_there_is(visit):
     assert "no such page" in panel.inner_text()
     page.get_by_role("navigation", name="Places").get_by_role("link", name="Questions").click()
     listed(page)
-
-
-@pytest.mark.walk
-def test_nothing_is_wider_than_a_telephone(visit, awkward):
-    page = visit(width=390, height=844)
-    wide = []
-    for address in (
-        *PAGES,
-        "/?dataset=crowd",
-        "/questions?dataset=crowd",
-        "/questions/nasty/100%25",
-        "/?dataset=pyramid&difficulty=0..0.01",
-    ):
-        page.goto(address)
-        settled(page)
-        for part in ("page", "filters"):
-            if part == "filters" and page.locator(".bar .unfold summary").is_visible():
-                page.locator(".bar .unfold summary").click()
-                let_scripts_run(page, 150)
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > 390:
-                wide.append(f"{address}: {width} px ({part})")
-    assert not wide
-
-
-def settled(page):
-    """Wait until Dash has nothing more to do."""
-    page.wait_for_selector("#content, .panel")
-    page.wait_for_load_state("networkidle")
-    let_scripts_run(page, 100)
 
 
 def question_address(name):

@@ -20,7 +20,7 @@ def test_a_file_is_alive_without_a_network(browser, cli, seeded, tmp_path):
     page.goto(path.as_uri())
     frames = page.locator("[data-figure]").count()
     assert frames > 8
-    eventually(page, lambda: _all_drawn(page, frames), 120)
+    eventually(page, lambda: page.locator("[data-figure] .js-plotly-plot .main-svg").count() >= frames, 120)
 
     table = page.locator("#view-1 table.board").first
     heading = table.locator("thead th", has_text="Accuracy")
@@ -48,10 +48,6 @@ def test_a_file_is_alive_without_a_network(browser, cli, seeded, tmp_path):
     assert page.pdf().startswith(b"%PDF")
     context.close()
     assert complaints == []
-
-
-def _all_drawn(page, frames):
-    assert page.locator("[data-figure] .js-plotly-plot .main-svg").count() >= frames
 
 
 def test_a_page_is_saved_and_says_whom_a_link_serves(page):

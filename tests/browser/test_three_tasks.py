@@ -54,12 +54,8 @@ def test_which_of_two_runs_is_better_calibrated_in_four_clicks(page):
     rows = api(page, "leaderboard", dataset="pyramid", category="History", metrics="ece", intervals=1)["rows"]
     # Two runs that share a letter are not shown to differ.
     wanted = {row["run"]: letters(SimpleNamespace(letters=row["metrics"]["ece"]["letters"])) for row in rows}
-    eventually(page, lambda: _letters(page, wanted))
+    eventually(page, lambda: page.evaluate(LETTERS) == wanted and all(wanted.values()))
     assert ("category", "History") in pairs(page) and mouse.count <= 4
-
-
-def _letters(page, wanted):
-    assert page.evaluate(LETTERS) == wanted and all(wanted.values())
 
 
 def test_a_colleague_sees_the_same_view_in_two_clicks(visit):

@@ -92,7 +92,7 @@ def test_a_draft_is_kept(desk):
     long = f"{IMAGE}{'x' * 300} [accept y]"
     write(desk, "It is a capital.", long)
     desk.get_by_label("Category", exact=True).fill("Geography")
-    eventually(desk, lambda: _lists(desk, 2))
+    eventually(desk, lambda: len(listed(desk)) == 2)
     desk.reload()
     desk.get_by_label("Question, hardest").wait_for()
     shows(desk, "1 sentence, 4 words.")
@@ -112,10 +112,6 @@ def test_a_draft_is_kept(desk):
     desk.go_back()
     desk.get_by_label("Question, hardest").wait_for()
     assert listed(desk) == names and desk.get_by_label("Answer line").input_value() == long
-
-
-def _lists(page, count):
-    assert len(listed(page)) == count
 
 
 def test_a_bundle_is_downloaded_and_becomes_a_dataset(browser, copied, tmp_path):

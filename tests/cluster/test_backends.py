@@ -55,7 +55,7 @@ def test_metrics_are_the_same_to_the_last_digit(store, other_host, expected):
 
 
 def test_a_stored_selection_is_on_every_host_and_in_a_backup(store, other_host, tmp_path):
-    seed(store)
+    seed_without_models(store)
     pairs = [("dataset", "tone"), ("run", "b"), ("run", "a")]
     identity = keep_selection(store.files, pairs)
     assert find_selection(other_host.files, identity) == sorted(pairs)

@@ -33,14 +33,16 @@ COUNT = r"""
 
 
 def eventually(page, check, seconds=120):
-    """Return the result of ``check`` once it stops failing. The page keeps running in the meantime.
+    """Return the result of ``check`` once it stops failing or being False. The page keeps running in the meantime.
 
     A script that fails because the page is only half drawn counts as a failing check, too.
     """
     until = time.monotonic() + seconds
     while True:
         try:
-            return check()
+            result = check()
+            assert result is not False
+            return result
         except (AssertionError, Error) as error:
             half_drawn = isinstance(error, AssertionError) or "TypeError" in str(error)
             if not half_drawn or time.monotonic() > until:

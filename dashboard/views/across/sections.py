@@ -16,7 +16,7 @@ from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, layo
 from dashboard.ui.html import page_link
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
-from dashboard.ui.text import distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, short
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -26,7 +26,6 @@ from queries.across import (
     AcrossDiagrams,
     AcrossGroup,
     AcrossRow,
-    CollectionMean,
     RunGroup,
     Sign,
 )
@@ -92,7 +91,7 @@ def _mean(group: RunGroup | None) -> Cell:
         return Cell("", "No ranked run with this tag")
     if group.mean is None:
         return Cell(None, "The metric is undefined for every run", "number missing")
-    return Cell(noted(short(group.mean), _brackets(group), counted(len(group.runs), "run")))
+    return Cell(noted(short(group.mean), brackets(group.low, group.high), counted(len(group.runs), "run")))
 
 
 def _part(key: str, digits: int) -> Callable[[AcrossRow | AcrossGroup], object]:
@@ -134,7 +133,7 @@ def _collection_column(column: AcrossDataset, every: Sequence[AcrossDataset]) ->
         mean = line.means[column.collection]
         if mean.value is None:
             return Cell(None, "There is no value on each of its datasets", "number missing")
-        return Cell(noted(short(mean.value), _brackets(mean)))
+        return Cell(noted(short(mean.value), brackets(mean.low, mean.high)))
 
     return [PageColumn(noted(column.collection, f"mean of {len(parts)}"), cell, about=COLLECTION, number=True)]
 
@@ -153,10 +152,6 @@ def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     return PageColumn(noted(link, note), cell, number=True)
 
 
-def _brackets(cell: RunGroup | AcrossCell | CollectionMean) -> str:
-    return f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
-
-
 def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     if cell is None:
         return Cell("not run", "No run of this model", "number missing")
@@ -164,7 +159,7 @@ def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
         return Cell(None, cell.missing, "number missing")
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
     title = f"Run {cell.run}, measured on {counted(cell.questions, 'question')}"
-    return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), _brackets(cell), rank))
+    return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), brackets(cell.low, cell.high), rank))
 
 
 def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:
@@ -183,10 +178,9 @@ def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:
 
 def across_section(result: Across, metric: Metric) -> html.Section:
     """Return the heat map; its table lists value and rank by dataset."""
-    shown = {
-        "zero": "orange above 0, blue below",
-        "none": "orange where low, blue where high",
-    }.get(metric.direction, "blue for the best on a dataset, orange for the last")
+    shown = {"zero": "orange above 0, blue below", "none": "orange where low, blue where high"}.get(
+        metric.direction, "blue for the best on a dataset, orange for the last"
+    )
     places = columns_by({column.dataset: column.title for column in result.datasets}, _place)
     names = row_names(result.rows)
     text = html_table(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
+from typing import Any
 
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import INK, Names, PlotlyJson
-from dashboard.ui.html import data
+from dashboard.ui.figure import INK, PlotlyJson
+from dashboard.ui.html import data, items_query
 from dashboard.ui.notices import left_out_note
-from dashboard.ui.runs import RunColours, legend, named, run_column
+from dashboard.ui.runs import RunStyle, named
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
 from dashboard.ui.text import DASH, percent, short
@@ -25,7 +26,7 @@ from queries.selection.facets import Facets
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
+def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
     """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     words = "Runs buzz at their thresholds in use."
@@ -37,14 +38,14 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
-            gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
+            gaps.setdefault(curve.missing, []).append(curve_name(curve, style))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
     shown = fig.figure(
         "curves",
-        curves_figure(curves, names, colours),
+        curves_figure(curves, style),
         "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
-        _curves_table(curves, names),
-        legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
+        _curves_table(curves, style),
+        style.legend([curve.name for curve in drawn if curve.kind == "run"]),
     )
     return section(
         "Buzzes along the question",
@@ -55,10 +56,10 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
     )
 
 
-def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
+def _curves_table(curves: BuzzCurves, style: RunStyle) -> html.Div:
     last = len(curves.revealed) - 1
     columns = [
-        PageColumn("Who", lambda row: curve_name(row[0], names)),
+        PageColumn("Who", lambda row: curve_name(row[0], style)),
         PageColumn("Buzzes", lambda row: row[1]),
         *columns_by({mark: f"by {mark:.0%}" for mark in MARKS}, lambda mark, row: getattr(row[0], row[1])[round(mark * last)]),
         PageColumn("Teams", lambda row: row[0].teams if row[0].kind == "human" else "", number=True),
@@ -77,7 +78,7 @@ RATES = {
 BOUNDS = {"given_correct": "correct_rate", "given_incorrect": "incorrect_rate"}  # rates that people's are at least
 
 
-def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
+def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
     words = (
@@ -100,7 +101,7 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
 
     def name(row: RunBuzzRates | TeamBuzzRates) -> Content:
         if isinstance(row, RunBuzzRates):
-            return named(colours.get(row.run), names[row.run])
+            return style.dot(row.run)
         return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
 
     return section(
@@ -108,7 +109,7 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
         words,
         fig.figure(
             "habits",
-            buzz_rates_figure(rates, names, colours),
+            buzz_rates_figure(rates, style),
             "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
         ),
         html_table(
@@ -142,12 +143,14 @@ LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
 LABEL = 18  # characters of a run's name next to its line
 
 
-def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
+def curve_name(curve: BuzzCurve, style: RunStyle) -> str:
     """Return the display name of a curve."""
-    return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (model)"
+    if curve.kind == "run":
+        return style.names[curve.name]
+    return PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (model)"
 
 
-def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def curves_figure(curves: BuzzCurves, style: RunStyle) -> PlotlyJson:
     """Draw cumulative buzzes per question heard over the fraction revealed: a panel for correct ones, solid, and one for
     incorrect ones, dotted.
 
@@ -157,30 +160,30 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
     top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
     top = max(ceil(top * 10 + 0.2) / 10, 0.1)
-    runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in colours]
-    run_names = fig.run_labels(names, runs, LABEL)
+    runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in style.colours]
+    run_names = style.labels(runs, LABEL)
     data, labels = [], []
     for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
         ends: list[tuple[str, float, str]] = []
         # People are drawn above the runs, so that they stay visible among many.
-        for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
+        for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in style.colours)):
             person = curve.kind == "human"
-            line: PlotlyJson = fig.run_line(colours, curve.name)
+            line: PlotlyJson = style.line(curve.name)
             if person:
                 line = {"color": fig.INK, "width": 3 if curve.name == "people" else 1.8}
             values = getattr(curve, kind)
             data.append({
-                "type": "scatter", "mode": "lines", "name": fig.plain(curve_name(curve, names)),
+                "type": "scatter", "mode": "lines", "name": fig.plain(curve_name(curve, style)),
                 "meta": {"run": curve.name, "kind": kind},
                 "x": curves.revealed, "y": [round(value, 5) for value in values], **fig.panel_axes(panel),
-                "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in colours,
+                "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in style.colours,
                 "opacity": TINTS[curve.name] if person else 1,
                 "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
             })  # fmt: skip
             if person:
                 ends.append((LABELS[curve.name], values[-1], fig.INK))
             elif curve.name in run_names:
-                ends.append((run_names[curve.name], values[-1], colours[curve.name]))
+                ends.append((run_names[curve.name], values[-1], style.colours[curve.name]))
         labels += fig.end_labels(ends, 0, top, HEIGHT, fig.panel_axes(panel), 1.012)
     figure = fig.panels(
         data,
@@ -199,27 +202,22 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     return figure
 
 
-def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def buzz_rates_figure(rates: BuzzRates, style: RunStyle) -> PlotlyJson:
     """Draw P(buzz | correct) as a ring and P(buzz | incorrect) as a cross, for runs and the players of a human collection.
 
     For teams, whose guesses are not known, triangles are lower bounds.
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
-    rows = [*(fig.plain(names[run.run]) for run in runs), *map(_team_name, people)]
-    labels = fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH)
+    rows = [*(style.plain(run.run) for run in runs), *map(_team_name, people)]
+    labels = style.labels([run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH)
     between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
-        between["y"] += [fig.plain(names[run.run])] * 2 + [None]
+        between["y"] += [style.plain(run.run)] * 2 + [None]
     data: list[PlotlyJson] = [
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
-        _dots(runs, names, colours, "given_correct", "circle-open"),
-        _dots(runs, names, colours, "given_incorrect", "x-thin-open"),
-        _of_people(people, "correct", "circle-open"),
-        _of_people(people, "incorrect", "x-thin-open"),
-        _bounds(people, "correct_rate", "triangle-right"),
-        _bounds(people, "incorrect_rate", "triangle-right-open"),
+        *(mark for kind in ("correct", "incorrect") for mark in _kind_marks(runs, people, style, kind)),
     ]
     return {
         "data": data,
@@ -239,51 +237,44 @@ def _team_name(team: TeamBuzzRates) -> str:
     return f"People, {team.name}" if team.name != "people" else "People, all"
 
 
-def _dots(
-    runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
+def _marks(
+    names: Sequence[str], x: Sequence[float | None], symbol: str, colours: Sequence[str], hover: str, **more: Any
 ) -> PlotlyJson:
-    kind = number.removeprefix("given_")
-    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
+    """Marks of one shape in the rows of these names; ``hover`` follows the name."""
     return {
-        "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
-        "x": [getattr(run, number) for run in runs], "y": [fig.plain(names[run.run]) for run in runs], "cliponaxis": False,
-        "marker": {
-            "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
-        },
-        "customdata": [getattr(run, f"seen_{kind}") for run in runs],
-        "hovertemplate": (
-            f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>clues with such a guess: %{{customdata:,.6~g}}<extra></extra>"
-        ),
-    }  # fmt: skip
+        "type": "scatter", "mode": "markers", "x": [*x], "y": [*names], "cliponaxis": False,
+        "marker": {"symbol": symbol, "size": 10, "color": [*colours], "line": {"width": 2, "color": [*colours]}},
+        "hovertemplate": f"%{{y}}<br>{hover}<extra></extra>",
+    } | more  # fmt: skip
 
 
-def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> PlotlyJson:
-    """P(buzz | correct) or P(buzz | incorrect) of groups of players whose guesses are known."""
+def _kind_marks(rates: Sequence[RunBuzzRates], people: Sequence[TeamBuzzRates], style: RunStyle, kind: str) -> list[PlotlyJson]:
+    """P(buzz | correct) as rings or P(buzz | incorrect) as crosses: of runs, of players, and lower bounds of teams."""
+    symbol, bound = ("circle-open", "triangle-right") if kind == "correct" else ("x-thin-open", "triangle-right-open")
     known = [team for team in people if getattr(team, f"given_{kind}") is not None]
-    return {
-        "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
-        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
-        "customdata": [team.teams for team in known],
-        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 2.5, "color": fig.INK}},
-        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
-    }  # fmt: skip
-
-
-def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJson:
-    kind = rate.removesuffix("_rate")
     unknown = [team for team in people if team.given_correct is None and team.given_incorrect is None]
-    return {
-        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
-        "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
-        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 1.5, "color": fig.INK}},
-        "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
-        "mean over %{customdata:,} teams<extra></extra>",
-    }  # fmt: skip
+    value = f"P(buzz | {kind}) = %{{x:.3f}}"
+    return [
+        _marks(
+            [style.plain(run.run) for run in rates], [getattr(run, f"given_{kind}") for run in rates], symbol,
+            [style.colour(run.run) for run in rates], f"{value}<br>clues with such a guess: %{{customdata:,.6~g}}",
+            name=f"P(buzz | {kind})", meta={"items": [items_query(focus=run.run) for run in rates]},
+            customdata=[getattr(run, f"seen_{kind}") for run in rates],
+        ),
+        _marks(
+            [*map(_team_name, known)], [getattr(team, f"given_{kind}") for team in known], symbol, [INK] * len(known),
+            f"{value}<br>mean over %{{customdata:,}} players", name=f"People, P(buzz | {kind})",
+            customdata=[team.teams for team in known],
+        ),
+        _marks(
+            [*map(_team_name, unknown)], [getattr(team, f"{kind}_rate") for team in unknown], bound, [INK] * len(unknown),
+            f"{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>mean over %{{customdata:,}} teams",
+            name=f"People, {kind}: at least", customdata=[team.teams for team in unknown],
+        ),
+    ]  # fmt: skip
 
 
-def buzz_categories(
-    result: CategoryOutcomes, facets: Facets, names: Mapping[str, str], colours: RunColours
-) -> html.Section | None:
+def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -> html.Section | None:
     """Return the number of correct buzzes per incorrect one: a row per group of players, a column per category.
 
     The table stays when a filter leaves one category, so that the page keeps its structure. None if the dataset has fewer than
@@ -297,7 +288,7 @@ def buzz_categories(
             return named(INK, "People")
         if group.kind == "model":
             return named(None, f"{group.name} (played as a team)")
-        return named(colours.get(group.name), names.get(group.name, group.name))
+        return style.dot(group.name)
 
     def cell_of(category: str | None, group: BuzzOutcomes) -> Cell:
         return _cell({outcome.category: outcome for outcome in group.categories}.get(category))
@@ -338,7 +329,7 @@ NOTE = (
 )
 
 
-def people_median_section(result: PeopleMedian, names: Mapping[str, str], colours: RunColours) -> html.Section | None:
+def people_median_section(result: PeopleMedian, style: RunStyle) -> html.Section | None:
     """Return the tables, of runs by words after the median and of runs by category; None if no run has a share."""
     runs = [run for run in result.runs if run.earlier]
     if not runs:
@@ -349,10 +340,7 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
         return _share_cell(part.earlier, part.questions) if part else _share_cell(None, 0)
 
     def earlier(heading: str) -> list[PageColumn]:
-        return [
-            run_column(names, colours),
-            PageColumn(heading, lambda run: _share_cell(run.earlier, run.questions), number=True),
-        ]
+        return [style.column(), PageColumn(heading, lambda run: _share_cell(run.earlier, run.questions), number=True)]
 
     headings = dict(enumerate(map(_by, result.words)))
     by_words = columns_by(headings, lambda place, run: _share_cell(run.within[place], run.questions))

@@ -17,7 +17,7 @@ from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import dataset_links, nothing_selected
-from dashboard.ui.runs import highlighted_runs, run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_style
 from dashboard.ui.section import choices, heading
 from dashboard.ui.threshold_sliders import KEY
 from dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
@@ -127,19 +127,19 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "questions", request.facets, "Buzz")]
     if result.missing:
         return [_no_buzz_data(request)]
-    colours = run_colours(request.facets, highlighted_runs(request, ranking=_best_first(result.explorer)))
-    names = run_names(result.explorer.runs)
+    best = highlighted_runs(request, ranking=_best_first(result.explorer))
+    style = run_style(request.facets, result.explorer.runs, best)
     runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
     return [
         _heading(request, result, rules),
-        threshold_explorer_section(result.explorer, names, colours, given, request.written("scale"), _first_question(request))
+        threshold_explorer_section(result.explorer, style, given, request.written("scale"), _first_question(request))
         if runs
         else nothing_selected(PATH, request.selection, "answers", request.facets),
-        against_teams(result.explorer, names, colours) if runs else None,
-        people_median_section(service().ask(people_median, request.selection, rules), names, colours),
-        buzz_curves(result.curves, names, colours),
-        buzz_categories(service().ask(category_outcomes, request.selection, rules), request.facets, names, colours),
-        buzz_rates(result.habits, names, colours),
+        against_teams(result.explorer, style) if runs else None,
+        people_median_section(service().ask(people_median, request.selection, rules), style),
+        buzz_curves(result.curves, style),
+        buzz_categories(service().ask(category_outcomes, request.selection, rules), request.facets, style),
+        buzz_rates(result.habits, style),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -10,9 +10,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.html import data, page_link
-from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.html import data, items_query, page_link
+from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import DASH, percent, short
@@ -22,12 +22,7 @@ from queries.buzzing.results import RunThresholds
 
 
 def threshold_explorer_section(
-    explorer: ThresholdExplorer,
-    names: Mapping[str, str],
-    colours: RunColours,
-    given: Sequence[str],
-    scale: str,
-    questions: str,
+    explorer: ThresholdExplorer, style: RunStyle, given: Sequence[str], scale: str, questions: str
 ) -> html.Section:
     """Return the section. ``given`` and ``scale`` are as the address has them; ``questions`` is that of the first question."""
     drawable = [run for run in explorer.runs if run.curve is not None]
@@ -36,29 +31,29 @@ def threshold_explorer_section(
     if valued:
         wins: Component | str = fig.figure(
             "wins",
-            wins_figure(valued, names, colours, explorer.scale, span(explorer, drawable), few),
+            wins_figure(valued, style, explorer.scale, span(explorer, drawable), few),
             "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
-            curve_table(valued, names),
-            legend([run.run for run in valued], names, colours),
+            curve_table(valued, style),
+            style.legend([run.run for run in valued]),
         )
     else:
         why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in explorer.runs]
         wins = f"There are no expected wins to draw: {'; '.join(dict.fromkeys(filter(None, why)))}."
     sliders: Component | None = html.Div(no_sliders(len(explorer.runs), bool(given)), className="note")
     if few:
-        sliders = threshold_rows(explorer, drawable, names, colours, given, scale) if drawable else None
+        sliders = threshold_rows(explorer, drawable, style, given, scale) if drawable else None
     return section(
         "Thresholds",
-        threshold_rule(explorer, names),
+        threshold_rule(explorer, style.names),
         wins,
         sliders,
-        outcomes_table(explorer, names, colours),
+        outcomes_table(explorer, style),
         note(page_link("Where each run buzzes, question by question", href=questions)),
         class_name="explorer",
     )
 
 
-def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
+def against_teams(explorer: ThresholdExplorer, style: RunStyle) -> html.Section:
     """Return how often each run wins, loses or does neither against a human team, as a figure and a table."""
     played = [run for run in explorer.runs if run.outcome.win is not None]
     title = "Against the human teams"
@@ -76,7 +71,7 @@ def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours
             "not recorded; they count as not having answered."
         )
     columns = [
-        run_column(names, colours),
+        style.column(),
         PageColumn("Wins", lambda run: run.outcome.win, percent),
         PageColumn("95 % interval", lambda run: interval_text(run, "win", percent), number=True),
         PageColumn("Uncertain wins", lambda run: run.outcome.unsure, percent, number=True),
@@ -90,7 +85,7 @@ def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours
         words,
         fig.figure(
             "rooms",
-            outcomes_figure(played, names, colours),
+            outcomes_figure(played, style),
             "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
             "colour of the text: won by people",
             html_table(columns, played, title),
@@ -134,15 +129,11 @@ COLUMNS = (
 )
 
 
-def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
+def outcomes_table(explorer: ThresholdExplorer, style: RunStyle) -> html.Div:
     """Return a row per run: its threshold and the outcomes at it."""
     columns = [PageColumn(label, partial(_outcome, key, meaning), None, None, meaning, True) for key, label, meaning in COLUMNS]
     return html_table(
-        [run_column(names, colours), *columns],
-        explorer.runs,
-        "Outcomes of each threshold",
-        "outcomes",
-        of_row=lambda run: data(run=run.run),
+        [style.column(), *columns], explorer.runs, "Outcomes of each threshold", "outcomes", of_row=lambda run: data(run=run.run)
     )
 
 
@@ -167,7 +158,7 @@ def _interval(run: RunThresholds) -> str:
     return f"below {high}" if best.open_below else f"at {low}" if low == high else f"at {low} to {high}"
 
 
-def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
+def curve_table(runs: Sequence[RunThresholds], style: RunStyle) -> html.Div:
     """Return some evenly spaced steps of each run's curve. Each run needs a curve."""
     steps = []
     for run in runs:
@@ -175,7 +166,7 @@ def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
         last = len(run.curve.thresholds) - 1
         steps += [(run, run.curve, step) for step in sorted({round(index * last / (LISTED - 1)) for index in range(LISTED)})]
     columns = [
-        run_column(names, part=itemgetter(0)),
+        style.column(itemgetter(0)),
         PageColumn("Threshold", lambda at: at[1].thresholds[at[2]], lambda value: f"{value:.4g}".replace("-", "\u2212")),
         PageColumn("Expected wins", lambda at: at[1].expected_wins[at[2]]),
         PageColumn("Points", lambda at: at[1].score[at[2]] if at[1].score else None, lambda value: short(value, 2)),
@@ -195,14 +186,7 @@ ROW = 26  # pixels per run
 HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
 
 
-def wins_figure(
-    runs: Sequence[RunThresholds],
-    names: Mapping[str, str],
-    colours: Mapping[str, str],
-    scale: str,
-    ends: tuple[float, float],
-    dots: bool,
-) -> PlotlyJson:
+def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends: tuple[float, float], dots: bool) -> PlotlyJson:
     """Draw expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
 
     Names are right of the lines, at the height of the optimum, because the lines all end at 0.
@@ -211,31 +195,27 @@ def wins_figure(
     ``AXES``, and ``dots`` says whether thresholds in use are shown.
     """
     data: list[PlotlyJson] = []
-    runs = sorted(runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
+    runs = style.grey_first(runs)
     for run in runs:
         curve = run.curve
         assert curve is not None and curve.expected_wins is not None
-        x, y = curve.thresholds, fig.rounded(curve.expected_wins)
-        data.append({
-            "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "meta": run.run,
-            "line": {**fig.run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
-            "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
-            "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
-        })  # fmt: skip
+        x, y, hover = curve.thresholds, fig.rounded(curve.expected_wins), "above %{x:.4~f}: %{y:.3f} expected wins"
+        steps = {"line": style.line(run.run) | {"shape": "hv"}}
+        data.append(style.trace(run.run, [*x, max(x[-1], ends[1])], [*y, y[-1]], hover, **steps))
     for run in runs:
-        if run.optimum is None or run.run not in colours:
+        if run.optimum is None or run.run not in style.colours:
             continue
-        best, colour = run.optimum, colours[run.run]
+        best, colour = run.optimum, style.colours[run.run]
         until = "" if best.until is None else f" to {best.until:.4g}"
         data.append({
-            "type": "scatter", "mode": "markers", "name": f"best of {fig.plain(names[run.run])}", "meta": run.run,
+            "type": "scatter", "mode": "markers", "name": f"best of {style.plain(run.run)}", "meta": run.run,
             "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
             "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
-            "hovertemplate": f"{fig.plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"{style.plain(run.run)}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
-    peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
+    peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in style.colours}
     bottom, top = fig.padded(wins, zero=True)
     return {
         "data": data,
@@ -243,15 +223,8 @@ def wins_figure(
             HEIGHT,
             xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
             yaxis=fig.axis("expected wins per question", range=[bottom, top]),
-            **fig.run_ends(names, peaks, colours, bottom, top, HEIGHT - AXIS),
-            shapes=[
-                {
-                    "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
-                    "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
-                    "y1": 5.5, "fillcolor": colours.get(run.run, fig.OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
-                }
-                for run in used
-            ],
+            **style.ends(peaks, bottom, top, HEIGHT - AXIS),
+            shapes=[fig.circle(run.run, run.outcome.threshold, run.outcome.expected_wins, style.colour(run.run)) for run in used],
         ),
     }  # fmt: skip
 
@@ -262,15 +235,15 @@ def _interval_band(run: RunThresholds, name: str) -> str:
     return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
 
 
-def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJson:
     """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
-    labels = [fig.plain(names[run.run]) for run in runs]
-    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
+    labels, items = [style.plain(run.run) for run in runs], [items_query(focus=run.run) for run in runs]
+    shades = [style.colour(run.run) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
     neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
-    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
+    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": {"items": items}}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
     no_box = "<extra></extra>"
     return {
@@ -305,7 +278,7 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
             yaxis=fig.axis(
                 range=fig.downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": fig.INK},
                 tickvals=labels,
-                ticktext=list(fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
+                ticktext=list(style.labels([run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
             ),
         ),
     }  # fmt: skip

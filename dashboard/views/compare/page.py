@@ -171,8 +171,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
         heading(
-            "Compare",
-            f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
+            "Compare", f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both"
         ),
         _other_questions(request),
         controls(

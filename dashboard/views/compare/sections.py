@@ -13,7 +13,21 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain, whiskers
+from dashboard.ui.figure import (
+    FAINT,
+    INK,
+    MUTED,
+    OTHERS,
+    PlotlyJson,
+    axis,
+    downwards,
+    figure,
+    layout,
+    padded,
+    plain,
+    straight,
+    whiskers,
+)
 from dashboard.ui.html import items_link, page_link
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
@@ -359,12 +373,6 @@ def power_figure(result: MetricPower) -> PlotlyJson:
             260,
             xaxis=axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
             yaxis=axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
-            shapes=[
-                {
-                    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": target, "y1": target,
-                    "line": {"color": MUTED, "width": 1, "dash": "dot"},
-                }
-                for target in wanted
-            ],
+            shapes=[straight(y=target, dash="dot") for target in wanted],
         ),
     }  # fmt: skip

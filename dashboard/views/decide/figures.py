@@ -10,26 +10,20 @@ from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, htm
 
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import control, labelled
-from dashboard.ui.figure import Names, PlotlyJson
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import data
-from dashboard.ui.runs import RunColours, named
-from dashboard.ui.table import Cell, Content, PageColumn, bracketed, columns_by, html_table
+from dashboard.ui.runs import RunStyle
+from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from dashboard.ui.text import short
-from queries.decide import (
-    DECIDE_METRICS,
-    CurveDifference,
-    Decisions,
-    MetricValue,
-    PeopleDecisions,
-    RunDecisions,
-    Stretch,
-)
+from queries.decide import DECIDE_METRICS, CurveDifference, Decisions, MetricValue, PeopleDecisions, RunDecisions, Stretch
 from queries.metrics import Conventions
 
 KEY = "t"
 DEFAULT_THRESHOLD = str(Conventions().t)
 MAX_STRETCHES = 4  # of thresholds that are listed in a sentence on measured curves
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
+AT_T = {mark: f"t = {mark:g}" for mark in MARKS}
+AT_COVERAGE = {mark: f"{mark:.0%}" for mark in (*MARKS, 1.0)}
 # Without an interval: a best threshold is the place of a maximum, whose bootstrap intervals do not cover.
 POINTS = ("best_threshold",)
 DECIMALS = 4  # decimals of the values that the browser shows
@@ -94,13 +88,11 @@ COLUMNS = {  # that follow the slider: headings and their tooltips
 }
 
 
-def decisions_table(
-    decisions: Decisions, names: Mapping[str, str], colours: RunColours, t: float, *, forecasts: bool
-) -> html.Div:
+def decisions_table(decisions: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Div:
     """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
 
     def name(row: RunDecisions | PeopleDecisions) -> Content:
-        return named(colours.get(row.run), names[row.run]) if isinstance(row, RunDecisions) else "People"
+        return style.dot(row.run) if isinstance(row, RunDecisions) else "People"
 
     following = [
         PageColumn(heading, partial(_following, part, nearest(t)), about=about, number=True)
@@ -177,33 +169,6 @@ def _who_is_better(stretches: Sequence[Stretch], names: Mapping[str, str]) -> st
     return "; ".join(f"{names[run]} is better at t = {', '.join(parts)}" for run, parts in ranges.items())
 
 
-def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> html.Div:
-    """Return the text equivalent of a figure over t; ``part`` is ``murphy`` or ``net_score``."""
-    rows: list[tuple[str, Sequence[float | None]]] = [
-        (names[run.run], run.murphy if part == "murphy" else run.net_score.values) for run in decisions.runs
-    ]
-    if part == "net_score" and decisions.people:
-        rows.append(("People", decisions.people.net_score.values))
-    return _curves(
-        rows, {f"t = {mark:g}": nearest(mark) for mark in MARKS}, "Murphy curves" if part == "murphy" else "Net score by t"
-    )
-
-
-def _curves(rows: Sequence[tuple[str, Sequence[float | None]]], places: Mapping[str, int], label: str) -> html.Div:
-    """Return a row per name, with its values at some places."""
-    columns = columns_by({place: heading for heading, place in places.items()}, lambda place, row: row[1][place])
-    return html_table([PageColumn("Run", itemgetter(0)), *columns], rows, label)
-
-
-def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: bool) -> html.Div:
-    """Return the text equivalent of a figure over coverage."""
-    rows = [
-        (names[run.run], [1 - risk if accuracy and risk is not None else risk for risk in run.risks]) for run in decisions.runs
-    ]
-    places = {f"{mark:.0%}": round(mark * len(decisions.coverages)) - 1 for mark in (*MARKS, 1.0)}
-    return _curves(rows, places, f"{'Accuracy' if accuracy else 'Errors'} by share answered")
-
-
 def difference_table(difference: CurveDifference) -> html.Div:
     """Return the text equivalent of the figure of the difference."""
     curves: dict[str, Sequence[float | None]] = {
@@ -229,30 +194,31 @@ T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
 
-def murphy_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
+def murphy_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
     """Draw Murphy curves: the mean elementary score over t, lower is better. A line marks the chosen ``t``."""
     curves = {run.run: run.murphy for run in decisions.runs}
-    return _over_t(decisions, curves, names, colours, t, "mean elementary score", zero=True)
+    return _over_t(decisions, curves, style, t, "mean elementary score", zero=True)
 
 
-def net_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
+def net_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
     """Draw net scores over t, that of people dotted. A line marks the chosen ``t``."""
     curves = {run.run: run.net_score.values for run in decisions.runs}
-    return _over_t(decisions, curves, names, colours, t, "net score per item", people=decisions.people)
+    return _over_t(decisions, curves, style, t, "net score per item", people=decisions.people)
 
 
 def _over_t(
     decisions: Decisions,
     curves: Mapping[str, Sequence[float | None]],
-    names: Names,
-    colours: Mapping[str, str],
+    style: RunStyle,
     t: float,
     title: str,
     zero: bool = False,
     people: PeopleDecisions | None = None,
 ) -> PlotlyJson:
-    ordered = fig.grey_first([*curves], colours)
-    data = [_line(run, decisions.thresholds, curves[run], names, colours, "t = %{x:.2f}: %{y:.3f}") for run in ordered]
+    data = [
+        style.trace(run.run, decisions.thresholds[: len(curves[run.run])], fig.rounded(curves[run.run]), "t = %{x:.2f}: %{y:.3f}")
+        for run in style.grey_first(decisions.runs)
+    ]
     if people:
         data.append({
             "type": "scatter", "mode": "lines", "name": "people",
@@ -263,7 +229,7 @@ def _over_t(
     shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
     bottom, top = fig.padded(shown, zero=zero)
     middle = len(decisions.thresholds) // 2
-    ends = {run: curves[run][middle] or 0.0 for run in ordered if run in colours}
+    ends = {run: curves[run][middle] or 0.0 for run in curves if run in style.colours}
     return {
         "data": data,
         "layout": fig.layout(
@@ -271,7 +237,7 @@ def _over_t(
             xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=fig.axis(title, range=[bottom, top]),
             shapes=[_marker(t)],
-            **fig.run_ends(names, ends, colours, bottom, top, HEIGHT - AXIS),
+            **style.ends(ends, bottom, top, HEIGHT - AXIS),
         ),
     }
 
@@ -290,16 +256,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
         "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
         "hovertemplate": "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
     }  # fmt: skip
-    zero = {
-        "type": "line",
-        "name": "zero",
-        "xref": "x",
-        "x0": 0,
-        "x1": 1,
-        "y0": 0,
-        "y1": 0,
-        "line": {"color": fig.FAINT, "width": 1},
-    }
+    zero = fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}
     return {
         "data": [band, line],
         "layout": fig.layout(
@@ -311,9 +268,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     }
 
 
-def coverage_figure(
-    decisions: Decisions, names: Names, colours: Mapping[str, str], t: float, *, accuracy: bool, forecasts: bool
-) -> PlotlyJson:
+def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy: bool, forecasts: bool) -> PlotlyJson:
     """Draw risk or accuracy of the most confident share of the items. A dot on each line marks the share answered above ``t``.
 
     If ``accuracy`` is False, the risk is drawn.
@@ -322,16 +277,15 @@ def coverage_figure(
     def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:
         return [1 - value if accuracy and value is not None else value for value in values]
 
-    runs = {run.run: run for run in decisions.runs}
-    ordered = fig.grey_first([*runs], colours)
-    curves = {run: risk_or_accuracy(runs[run].risks) for run in ordered}
+    ordered = style.grey_first(decisions.runs)
+    curves = {run.run: risk_or_accuracy(run.risks) for run in ordered}
     noun, of_answers = ("accuracy", "accuracy of the answers") if accuracy else ("risk", "share of errors among the answers")
     if forecasts:
         noun = of_answers = f"mean outcome of the {'likelier' if accuracy else 'less likely'} side"
     hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
-    data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
+    data = [style.trace(run, decisions.coverages[: len(curve)], fig.rounded(curve), hover) for run, curve in curves.items()]
     bottom, top = fig.padded([value for trace in data for value in trace["y"]])
-    ends = {run: curves[run][-1] or 0.0 for run in ordered if run in colours}
+    ends = {run: curve[-1] or 0.0 for run, curve in curves.items() if run in style.colours}
     return {
         "data": data,
         "layout": fig.layout(
@@ -340,40 +294,20 @@ def coverage_figure(
                 "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
             ),
             yaxis=fig.axis(of_answers, range=[bottom, top]),
-            shapes=[_dot(runs[run], risk_or_accuracy(runs[run].risk), colours, t) for run in ordered],
-            **fig.run_ends(names, ends, colours, bottom, top, HEIGHT - AXIS),
+            shapes=[_dot(run, risk_or_accuracy(run.risk), style, t) for run in ordered],
+            **style.ends(ends, bottom, top, HEIGHT - AXIS),
         ),
     }
 
 
-def _line(
-    run: str, x: Sequence[float], y: Sequence[float | None], names: Names, colours: Mapping[str, str], hover: str
-) -> PlotlyJson:
-    return {
-        "type": "scatter", "mode": "lines", "name": fig.plain(names[run]), "meta": run, "line": fig.run_line(colours, run),
-        "showlegend": run in colours, "x": [*x][: len(y)], "y": fig.rounded(y),
-        "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
-    }  # fmt: skip
-
-
 def _marker(t: float) -> PlotlyJson:
     """The line at the chosen threshold, which ``assets/decide.js`` moves."""
-    return {
-        "type": "line", "name": "t", "xref": "x", "yref": "paper", "x0": t, "x1": t, "y0": 0, "y1": 1,
-        "line": {"color": "var(--accent)", "width": 1.5},
-    }  # fmt: skip
+    return fig.straight(t, colour="var(--accent)", width=1.5) | {"name": "t"}
 
 
-def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, str], t: float) -> PlotlyJson:
+def _dot(run: RunDecisions, at_t: Sequence[float | None], style: RunStyle, t: float) -> PlotlyJson:
     """A dot on a run's line at the chosen threshold; hidden if it answers nothing. ``assets/decide.js`` moves it."""
-    place = nearest(t)
-    value = at_t[place]
-    return {
-        "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
-        "xanchor": run.answered[place], "yanchor": 0 if value is None else value, "visible": value is not None,
-        "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": colours.get(run.run, fig.OTHERS),
-        "line": {"color": "var(--paper)", "width": 1.5},
-    }  # fmt: skip
+    return fig.circle(run.run, run.answered[nearest(t)], at_t[nearest(t)], style.colour(run.run))
 
 
 def nearest(t: float) -> int:

@@ -14,18 +14,15 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import (
-    Names,
-    figure,
-)
+from dashboard.ui.figure import Names, figure
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
 from dashboard.ui.section import controls, heading, note, section
 from dashboard.views.decide.figures import (
+    AT_COVERAGE,
+    AT_T,
     cost_slider,
     coverage_figure,
-    coverage_table,
-    curve_table,
     decisions_table,
     difference_figure,
     difference_table,
@@ -38,7 +35,6 @@ from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.decide import Decisions, PeopleDecisions, decide
 from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection
 from queries.selection.view_parameters_base import Parameters
 
 
@@ -92,71 +88,53 @@ def people_note(people: PeopleDecisions) -> html.P | None:
     )
 
 
-def net_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
+def net_section(result: Decisions, style: RunStyle, t: float) -> html.Section:
     """Return the net scores of runs and people over t."""
-    runs = [run.run for run in result.runs]
-    return section(
-        "Net score",
-        figure(
-            "net",
-            net_figure(result, names, colours, t),
-            "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is better",
-            curve_table(result, names, "net_score"),
-            legend(runs, names, colours, "People, at their buzzes (dotted)" if result.people else ""),
-        ),
-    )
+    drawn = net_figure(result, style, t)
+    legend = style.legend([run.run for run in result.runs], "People, at their buzzes (dotted)" if result.people else "")
+    title = "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is better"
+    return section("Net score", figure("net", drawn, title, style.table(drawn, "Net score by t", AT_T), legend))
 
 
 def murphy_section(
-    result: Decisions, names: Names, menus: Sequence[Component], chosen_here: bool, colours: RunColours, t: float
+    result: Decisions, menus: Sequence[Component], chosen_here: bool, style: RunStyle, names: Names, t: float
 ) -> html.Section:
     """Return the Murphy curves of all runs, and the difference of two with its band.
 
-    ``menus`` choose these two; ``chosen_here`` is as in ``verdict``.
+    ``menus`` choose these two, and ``names`` are theirs, too; ``chosen_here`` is as in ``verdict``.
     """
-    parts: list[Component] = [
-        figure(
-            "murphy",
-            murphy_figure(result, names, colours, t),
-            "Mean elementary score over t; lower is better. The area below a line is the run's Brier score. A run whose line is "
-            "below another's throughout scored better here, whatever a wrong answer costs",
-            curve_table(result, names, "murphy"),
-            legend([run.run for run in result.runs], names, colours),
-        )
-    ]
+    drawn = murphy_figure(result, style, t)
+    title = (
+        "Mean elementary score over t; lower is better. The area below a line is the Brier score. A run whose line is below "
+        "another's throughout scored better here, whatever a wrong answer costs"
+    )
+    legend = style.legend([run.run for run in result.runs])
+    parts: list[Component] = [figure("murphy", drawn, title, style.table(drawn, "Murphy curves", AT_T), legend)]
     if difference := result.difference:
-        parts += [
-            controls(*menus),
-            verdict(difference, names, chosen_here),
-            figure(
-                "murphy-difference",
-                difference_figure(difference, result.thresholds, t),
-                f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} "
-                "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence. Any two "
-                "curves meet near 0 and 1",
-                difference_table(difference),
-            ),
-        ]
+        title = (
+            f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} that "
+            "both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence. Any two curves "
+            "meet near 0 and 1"
+        )
+        drawn = difference_figure(difference, result.thresholds, t)
+        shown = figure("murphy-difference", drawn, title, difference_table(difference))
+        parts += [controls(*menus), verdict(difference, names, chosen_here), shown]
     return section("Murphy curves", *parts)
 
 
-def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float, *, forecasts: bool) -> html.Section:
+def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Section:
     """Return risk and accuracy over the share of items answered. ``forecasts``: whether answers are forecasts."""
     risk = "Share of errors among the most confident items (risk), over the share answered. Lower is better"
     right = "Accuracy of the most confident items, over the share answered. Higher is better"
     if forecasts:
         risk = "Mean outcome of the less likely side of the surest forecasts (risk), over their share. Lower is better"
         right = "Mean outcome of the likelier side of the surest forecasts, over their share. Higher is better"
-    figures = [
-        figure(
-            name,
-            coverage_figure(result, names, colours, t, accuracy=accuracy, forecasts=forecasts),
-            f"{caption}. \u25cf the share with confidence above t",
-            coverage_table(result, names, accuracy=accuracy),
-            legend([run.run for run in result.runs], names, colours),
-        )
-        for name, caption, accuracy in (("risk-coverage", risk, False), ("accuracy-coverage", right, True))
-    ]
+    figures = []
+    for name, caption, accuracy in (("risk-coverage", risk, False), ("accuracy-coverage", right, True)):
+        drawn = coverage_figure(result, style, t, accuracy=accuracy, forecasts=forecasts)
+        text = style.table(drawn, f"{'Accuracy' if accuracy else 'Errors'} by share answered", AT_COVERAGE)
+        title = f"{caption}. \u25cf the share with confidence above t"
+        figures.append(figure(name, drawn, title, text, style.legend([run.run for run in result.runs])))
     return section("Coverage", *figures)
 
 
@@ -174,14 +152,15 @@ class DecidePage(PageParameters, frozen=True):
 def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     """Draw the slider for the cost, the table that follows it, curves over t and coverage, and two runs compared."""
     a, b = request.parameters.a, request.parameters.b
-    result: Decisions = service().ask(decide, _at_any_t(request.selection), a, b)
+    # The result has every t, so that moving the slider needs no new request.
+    conventions = replace(request.selection.conventions, t=Conventions().t)
+    result: Decisions = service().ask(decide, request.selection.replace(conventions=conventions), a, b)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Answer or abstain")]
     t = request.selection.conventions.t
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["brier"]))
-    names = run_names(result.runs)
+    style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
     compared = [result.difference.a, result.difference.b] if result.difference else []
-    every = run_names(compared) | names
+    every = run_names(compared) | dict(style.names)
     return [
         heading(
             "Answer or abstain",
@@ -189,18 +168,13 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
             f"{counted(len(result.runs), 'run')}",
         ),
         cost_slider(t),
-        decisions_table(result, names, colours, t, forecasts=request.facets.forecasts),
+        decisions_table(result, style, t, forecasts=request.facets.forecasts),
         people_note(result.people) if result.people else None,
-        net_section(result, names, colours, t),
-        murphy_section(result, every, _menus(request, every), not (a and b), colours, t),
-        coverage_section(result, names, colours, t, forecasts=request.facets.forecasts),
+        net_section(result, style, t),
+        murphy_section(result, _menus(request, every), not (a and b), style, every, t),
+        coverage_section(result, style, t, forecasts=request.facets.forecasts),
         state(result),
     ]
-
-
-def _at_any_t(selection: Selection) -> Selection:
-    """The selection without its t: the result has every t, so that moving the slider needs no new request."""
-    return selection.replace(conventions=replace(selection.conventions, t=Conventions().t))
 
 
 def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Component]:

@@ -16,15 +16,7 @@ from dashboard.registry.tables import RUN_FIRST, Table, columns
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.views.runs import no_such_run
-from data.store.gradings import (
-    DRAWN,
-    MAX_NOTE_LENGTH,
-    Correction,
-    NoSuchGuess,
-    NothingToDraw,
-    correct_grades,
-    draw_for_review,
-)
+from data.store.gradings import DRAWN, MAX_NOTE_LENGTH, Correction, NoSuchGuess, NothingToDraw, correct_grades, draw_for_review
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
 from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
@@ -41,11 +33,7 @@ GRADINGS = serve(
     Table(
         "The agreements as CSV, a row per pair of gradings of a run.",
         rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
-        columns=(
-            *RUN_FIRST,
-            *columns("answers", at=0),
-            *columns("a", "b", "agreeing", "agreement", "kappa", at=1),
-        ),
+        columns=(*RUN_FIRST, *columns("answers", at=0), *columns("a", "b", "agreeing", "agreement", "kappa", at=1)),
     ),
 )
 

@@ -300,12 +300,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
         None if mode == "off" else note([KEYS, html.Code(REVIEWED), "."]),
         None if mode == "off" else html.Div(className="grade-note"),
         html.P(className="status-message", role="status", id="grades-message"),
-        guesses_table(
-            result,
-            request.question_link,
-            quizbowl=request.facets.quizbowl,
-            writable=mode != "off",
-        )
+        guesses_table(result, request.question_link, quizbowl=request.facets.quizbowl, writable=mode != "off")
         if result.guesses
         else None,
     )

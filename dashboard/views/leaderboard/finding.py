@@ -16,7 +16,7 @@ from dashboard.service import service
 from dashboard.ui.figure import figure
 from dashboard.ui.html import page_link
 from dashboard.ui.quizbowl import draw_text
-from dashboard.ui.runs import RunColours, legend, run_colours, run_names
+from dashboard.ui.runs import RunStyle, run_style
 from dashboard.ui.section import note
 from dashboard.ui.text import CURVE_NAMES, percent, short
 from dashboard.views.leaderboard.sections import confidence_gap, metric_figure, metrics_table
@@ -47,7 +47,7 @@ def draws_gap(finding: Finding | None) -> bool:
 
 
 def finding_section(
-    finding: Finding | None, board: Leaderboard, names: Mapping[str, str], colours: RunColours, request: PageRequest[Any]
+    finding: Finding | None, board: Leaderboard, style: RunStyle, request: PageRequest[Any]
 ) -> html.Section | None:
     """Return the finding; None where there is none. The board needs its metric, accuracy and confidence, with intervals."""
     if finding is None:
@@ -58,16 +58,16 @@ def finding_section(
     if finding.run not in rows:
         return None
     metric = CATALOGUE[finding.metric or OVERCONFIDENCE]
-    title, about = _gap(finding, rows, names) if finding.about == "gap" else _spread(finding, rows, names)
+    title, about = _gap(finding, rows, style.names) if finding.about == "gap" else _spread(finding, rows, style.names)
     if draws_gap(finding):
-        picture = confidence_gap(board, names, colours)
+        picture = confidence_gap(board, style)
     else:
         worded = metric.worded(request.facets.forecasts)
         picture = figure(
             "finding",
-            metric_figure(board, worded, names, colours),
+            metric_figure(board, worded, style),
             f"{worded.name} of each run, with 95 % intervals",
-            metrics_table(board, [worded], worded.name, names, colours),
+            metrics_table(board, [worded], worded.name, style),
         )
     upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': request.selection.dataset})}")
     surest = ("See its surest wrong answers", request.link("/wrong", run=finding.run))
@@ -124,8 +124,7 @@ def _spread(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping
 def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Section:
     """The surest wrong guess before people knew, on its question with the cursor at the mistake."""
     question = service().ask(question_query, request.selection, mistake.question_id)
-    colours = run_colours(request.facets, [mistake.run])
-    names = run_names(question.runs)
+    style = run_style(request.facets, question.runs, [mistake.run])
     path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"
     sure, known = percent(mistake.confidence, 0), percent(mistake.known, 0)
     others = "every run is wrong" if mistake.wrong == mistake.runs else f"{mistake.wrong} of {mistake.runs} runs are wrong"
@@ -135,7 +134,7 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
         html.Blockquote(heard),
         html.P(
             [
-                f"After clue {mistake.clue + 1} of {mistake.clues}, {names[mistake.run]} answers ",
+                f"After clue {mistake.clue + 1} of {mistake.clues}, {style.names[mistake.run]} answers ",
                 html.Q(mistake.guess),
                 f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, "
                 f"{known} of the teams answered it; the steps allow for those whom another team forestalled.",
@@ -145,9 +144,9 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
     ]
     picture = figure(
         "early-mistake",
-        clues_figure(question, names, colours, mistake.clue, STORY_HEIGHT),
+        clues_figure(question, style, mistake.clue, STORY_HEIGHT),
         "Confidence clue by clue: ● correct, × incorrect; heavy steps: " + CURVE_NAMES[question.drawn_curve],
-        confidence_table(question, names),
-        legend([mistake.run], names, colours, "People" if question.human else ""),
+        confidence_table(question, style.names),
+        style.legend([mistake.run], "People" if question.human else ""),
     )
     return _story(f"{sure} sure, and wrong, before anybody knew", text, picture)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -13,12 +12,13 @@ from dash.development.base_component import Component
 from dashboard.http.paths import run_path
 from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.views import Cited
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, several
 from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
-from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import controls, folded, heading, side_by_side
 from dashboard.views.leaderboard.finding import FINDINGS, draws_gap, finding_section
 from dashboard.views.leaderboard.sections import (
@@ -35,7 +35,7 @@ from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.engine.primary_metric import primary_metric
 from queries.findings import finding_on, told_metric
-from queries.leaderboard import Leaderboard, leaderboard
+from queries.leaderboard import LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
 from queries.rankings import TAG, release_dates
@@ -74,13 +74,7 @@ class LeaderboardPage(PageParameters, frozen=True):
     ] = ""
     heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
     published: Annotated[
-        str,
-        Choice(
-            "a table of published figures to show",
-            TABLES,
-            "There is no published table {value!r}.",
-            blank=True,
-        ),
+        str, Choice("a table of published figures to show", TABLES, "There is no published table {value!r}.", blank=True)
     ] = ""
     metrics: Annotated[
         tuple[Metric, ...], MetricList("the columns; by default four, the primary metric first", dataset_default=lead_columns)
@@ -102,18 +96,22 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     # Without people, the finding is read from this board, so that nothing is computed twice.
     finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
-    shown = [metric for metric in chosen if _defined(metric, board)]
-    ranked = [metric for metric in across if metric.direction != "none" and _defined(metric, board)]
+    shown = [metric for metric in chosen if _has(board.rows, metric.key)]
+    ranked = [metric for metric in across if metric.direction != "none" and _has(board.rows, metric.key)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
-    names = run_names(board.rows)
-    unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
-    board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
+    best = highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary))
+    style = run_style(request.facets, board.rows, best)
+    board.rows, unranked = (sorted_rows([row for row in board.rows if row.ranked == at], sort, metrics) for at in (True, False))
     crowded = len(board.rows) > MAX_RANKED_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1
+    pair = request.link("/", metrics="ID")  # the leaderboard by two metrics
+
+    def link(run: str) -> str:
+        return request.link(run_path(run), dataset=None)
+
     reference, heat = request.parameters.published, request.parameters.heat
     return [
-        finding_section(finding, board, names, colours, request),
+        finding_section(finding, board, style, request),
         heading(
             "Leaderboard",
             f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
@@ -125,10 +123,10 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 **data(set=f"metrics={','.join(many) if is_short else ''}"),
             ),
         ),
-        board_table(board, unranked, shown, request.selection, sort, colours, reference, heat, partial(_run_page, request)),
+        board_table(board, unranked, shown, request.selection, sort, style.colours, reference, heat, link),
         html.Div(
             [
-                board_note(board, names, margin, _zero_confidence_scores(shown)),
+                board_note(board, style.names, margin, _zero_confidence_scores(shown)),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
@@ -154,13 +152,13 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
-            rankings(board, ranked, names, colours) if several_ranks and not crowded else None,
-            confidence_gap(board, names, colours) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            rankings(board, ranked, style) if several_ranks and not crowded else None,
+            confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
             wide_left=True,
         ),
-        folded("Ranks by each metric", rankings(board, ranked, names, colours)) if several_ranks and crowded else None,
-        folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked)) if several_ranks else None,
-        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
+        folded("Ranks by each metric", rankings(board, ranked, style)) if several_ranks and crowded else None,
+        folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked, pair)) if several_ranks else None,
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), style),
     ]
 
 
@@ -168,17 +166,15 @@ def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
     return primary_metric(request.facets.kind, request.facets.human_teams > 0)
 
 
-def _by_release_date(
-    request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
-) -> html.Section | None:
+def _by_release_date(request: PageRequest[LeaderboardPage], metric: Metric, style: RunStyle) -> html.Section | None:
     """The metric over release dates; None if no run has a date."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
-    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
+    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
 
 
-def _defined(metric: Metric, board: Leaderboard) -> bool:
-    return any(row.metrics[metric.key].value is not None for row in board.rows)
+def _has(rows: Sequence[LeaderboardRow], key: str) -> bool:
+    return any(row.metrics[key].value is not None for row in rows)
 
 
 def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
@@ -200,19 +196,27 @@ def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
 
 
-def _run_page(request: PageRequest[LeaderboardPage], run: str) -> str:
-    return request.link(run_path(run), dataset=None)
-
-
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
+def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
+    """The table as papers cite it, in the order of the page."""
+    metrics = request.parameters.metrics
+
+    def ordered(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+        first = (key for key in (metric.key for metric in metrics if metric.direction != "none") if rows and _has(rows, key))
+        sort = request.parameters.sort or next(first, _primary(request).key)
+        return [row for at in (True, False) for row in sorted_rows([row for row in rows if row.ranked == at], sort, metrics)]
+
+    return replace(cited_leaderboard(metrics), order=ordered)
+
+
 PAGE = register(
     Page(
         name="leaderboard", path="/", title="Leaderboard", place="Overview", order=1, draw=draw, parameters=LeaderboardPage,
-        table=lambda request: cited_leaderboard(request.parameters.metrics),
+        table=_table,
         filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
         lists_unranked=True,
     )

@@ -15,10 +15,10 @@ from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import PlotlyJson, agreement_figure, figure
 from dashboard.ui.html import items_query
-from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
-from dashboard.ui.text import distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, short
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence
@@ -76,29 +76,27 @@ def _named(rows: Sequence[LeaderboardRow], names: Mapping[str, str]) -> str:
 ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 
-def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def confidence_gap(board: Leaderboard, style: RunStyle) -> html.Figure:
     """Return the figure and its table. The board needs ``ACCURACY_AND_CONFIDENCE``."""
     return figure(
         "gap",
-        gap_figure(board, names, colours),
+        gap_figure(board, style),
         "Confidence against accuracy: a ring to the right of its dot means overconfidence, to the left underconfidence",
-        metrics_table(board, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", names, colours),
+        metrics_table(board, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", style),
     )
 
 
-def metrics_table(
-    board: Leaderboard, metrics: Sequence[Metric], label: str, names: Mapping[str, str], colours: RunColours
-) -> html.Div:
+def metrics_table(board: Leaderboard, metrics: Sequence[Metric], label: str, style: RunStyle) -> html.Div:
     """Return the values of some metrics, a row per run."""
     columns = [PageColumn(metric.name, partial(_part, metric.key, "value")) for metric in metrics]
-    return html_table([run_column(names, colours), *columns], board.rows, label)
+    return html_table([style.column(), *columns], board.rows, label)
 
 
 def _part(key: str, part: str, run: LeaderboardRow) -> float | None:
     return getattr(run.metrics[key], part)  # type: ignore[no-any-return]
 
 
-def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def rankings(board: Leaderboard, ranked: Sequence[Metric], style: RunStyle) -> html.Figure:
     """Return the ranks of the runs by each metric, as a figure and a table. Runs are in the order of the board."""
     ranks = [
         PageColumn(metric.label, partial(_part, metric.key, "rank"), lambda rank: short(rank, 1), number=True)
@@ -106,20 +104,20 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, s
     ]
     return figure(
         "ranks",
-        ranks_figure(board, ranked, names, colours),
+        ranks_figure(board, ranked, style),
         "Rank by each metric, best on top. Point at a dot to follow its run",
-        html_table([run_column(names, colours), *ranks], board.rows, "Ranks"),
+        html_table([style.column(), *ranks], board.rows, "Ranks"),
     )
 
 
-def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Figure:
+def rank_agreement(board: Leaderboard, ranked: Sequence[Metric], link: str) -> html.Figure:
     """Return Kendall's tau-b between the rankings by each metric, as a figure and a table."""
     # The page already has the values that /api/v1/agreement would read.
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
     agreed = rank_correlations(ranked, values)
     return figure(
         "agreement",
-        agreement_figure(agreed, ranked),
+        agreement_figure(agreed, ranked, link),
         "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
         html_table(
             [PageColumn("Metric", "a"), PageColumn("Metric", "b"), PageColumn("tau-b", "tau"), "runs"],
@@ -133,32 +131,30 @@ def rank_agreement(board: Leaderboard, ranked: Sequence[Metric]) -> html.Figure:
 MIN_DATES = 2  # fewer dates make no figure
 
 
-def release_dates_section(
-    result: ReleaseDates, metric: Metric, names: Mapping[str, str], colours: RunColours
-) -> html.Section | None:
+def release_dates_section(result: ReleaseDates, metric: Metric, style: RunStyle) -> html.Section | None:
     """Return the metric of each run at the release date of its model; None with fewer than two dates."""
     runs = [run for run in result.runs if run.value is not None]
     if len({run.day for run in runs}) < MIN_DATES:
         return None
     columns: Columns = [
-        run_column(names, colours),
+        style.column(),
         "released",
         PageColumn(metric.name, "value"),
         interval(),
         PageColumn("Best so far", "best_so_far", lambda best: "yes" if best else ""),
     ]
     left_out = [f"{counted(result.undated, 'run has', 'runs have')} no tag “released”"] if result.undated else []
-    left_out += [f"{names[run]} has “{text}”, which is not a date" for run, text in result.unreadable.items()]
+    left_out += [f"{style.names[run]} has “{text}”, which is not a date" for run, text in result.unreadable.items()]
     return html.Section(
         [
             html.H2("By release date"),
             figure(
                 "release-dates",
-                release_dates_figure(runs, metric, names, colours),
+                release_dates_figure(runs, metric, style),
                 f"{metric.name} of each run at the release date of its model, with its 95 % interval"
                 + (". The line is the best so far" if metric.ranks else ""),
                 html_table(columns, runs, f"{metric.name} by release date", declared=RELEASE_DATES.tables[0]),
-                legend([run.run for run in runs], names, colours),
+                style.legend([run.run for run in runs]),
             ),
             note(f"Left out: {'; '.join(left_out)}. See docs/importing.md.") if left_out else None,
         ],
@@ -173,27 +169,27 @@ MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as line
 DENSE_ROW = 14  # pixels per run in that case
 
 
-def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def gap_figure(board: Leaderboard, style: RunStyle) -> PlotlyJson:
     """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
 
     The board needs ``accuracy`` and ``mean_confidence``.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
-    texts = distinct_short_names([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
+    texts = distinct_short_names([style.names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [fig.plain(text) if dense else _lines(text) for text in texts]
     places = list(range(len(rows)))
     lines = max((label.count("<br>") for label in labels), default=0)
     accuracy = [row.metrics["accuracy"].value for row in rows]
     confidence = [row.metrics["mean_confidence"].value for row in rows]
-    shades = [colours.get(row.run, fig.OTHERS) for row in rows]
+    shades = [style.colour(row.run) for row in rows]
     between: dict[str, list[float | int | None]] = {"x": [], "y": []}
     for place, low, high in zip(places, accuracy, confidence, strict=True):
         between["x"] += [low, high, None]
         between["y"] += [place, place, None]
     common = {
         "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
-        "customdata": [fig.plain(names[row.run]) for row in rows],
+        "customdata": [style.plain(row.run) for row in rows],
         "meta": {"items": [items_query(focus=row.run) for row in rows]},
     }  # fmt: skip
     return {
@@ -223,65 +219,49 @@ def _lines(name: str) -> str:
     return " <br>".join(fig.plain(line) for line in lines) or fig.plain(name)  # the space before each break keeps words separate
 
 
-def metric_figure(board: Leaderboard, metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def metric_figure(board: Leaderboard, metric: Metric, style: RunStyle) -> PlotlyJson:
     """Draw a dot per ranked run with its 95 % interval, in the order of the board's rows. The board needs intervals."""
-    rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
-    labels = [fig.plain(text) for text in distinct_short_names([names[row.run] for row, _ in rows], MAX_NAME_LENGTH)]
-    values = [cell.value or 0.0 for _, cell in rows]
-    lows, highs = [cell.low for _, cell in rows], [cell.high for _, cell in rows]
-    ends = fig.padded([*values, *lows, *highs], zero=True)
-    return {
-        "data": [
-            {
-                "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(rows))), "cliponaxis": False,
-                "meta": {"runs": [row.run for row, _ in rows]},
-                "marker": {"size": 10, "color": [colours.get(row.run, fig.OTHERS) for row, _ in rows]},
-                "error_x": fig.whiskers(values, lows, highs, fig.MUTED, thickness=1.5),
-                "customdata": [[fig.plain(names[row.run]), _interval(cell.low, cell.high)] for row, cell in rows],
-                "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
-            }
-        ],
-        "layout": fig.layout(
-            ROW * len(rows) + 64,
-            xaxis=fig.axis(fig.plain(metric.name), range=ends, zeroline=True, zerolinecolor=fig.MUTED),
-            yaxis=fig.row_axis(labels),
-        ),
-    }  # fmt: skip
+    rows = [(row.run, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
+    cells = [(cell.value, cell.low, cell.high) for _, cell in rows]
+    runs = [run for run, _ in rows]
+    items = [items_query(focus=run) for run in runs]
+    return fig.interval_rows([style.names[run] for run in runs], cells, metric.name, list(map(style.colour, runs)), items)
 
 
 MAX_HEIGHT = 440  # pixels
 
 
-def ranks_figure(
-    board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
-) -> PlotlyJson:
+def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle) -> PlotlyJson:
     """Draw a dot per run and metric, at its rank. A line through the dots of a run appears while it is pointed at.
 
     The board needs intervals.
     """
     height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), fig.SIDE * len(metrics) + 90)
     data = []
-    for row in sorted(board.rows, key=lambda row: row.run in colours):
+    for row in sorted(board.rows, key=lambda row: row.run in style.colours):
         cells = [row.metrics[metric.key] for metric in metrics]
-        colour = colours.get(row.run, fig.OTHERS)
+        colour = style.colour(row.run)
         texts = [
             f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
             for metric, cell in zip(metrics, cells, strict=True)
         ]
         data.append({
-            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[row.run]), "meta": row.run, "connectgaps": True,
+            "type": "scatter", "mode": "lines+markers", "name": style.plain(row.run), "meta": row.run, "connectgaps": True,
             "x": list(range(len(metrics))), "y": [cell.rank for cell in cells],
-            "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in colours else 5, "color": colour},
-            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
+            "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in style.colours else 5, "color": colour},
+            "customdata": [
+                [text, brackets(cell.rank_low, cell.rank_high, "{:.3g}".format)] for text, cell in zip(texts, cells, strict=True)
+            ],
             "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
-            "cliponaxis": False, "showlegend": row.run in colours,
+            "cliponaxis": False, "showlegend": row.run in style.colours,
         })  # fmt: skip
     return {
         "data": data,
         "layout": fig.layout(
             height,
             xaxis=fig.axis(
-                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], gridwidth=1,
+                tickvals=list(range(len(metrics))), gridwidth=1,
+                ticktext=[fig.plain(metric.label).replace(" ", "<br>", 1) for metric in metrics],
                 tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
                 autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
             ),
@@ -292,20 +272,14 @@ def ranks_figure(
     }  # fmt: skip
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.3g}, {high:.3g}]"
-
-
 HEIGHT = 340  # pixels
 ROOM = 0.08  # space before the first date, as a share of the span of dates; after the last there is three times as much
 
 
-def release_dates_figure(
-    runs: list[DatedRun], metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]
-) -> PlotlyJson:
+def release_dates_figure(runs: list[DatedRun], metric: Metric, style: RunStyle) -> PlotlyJson:
     """Draw a dot per run at its date, with its interval, and a stepped line through the best so far. Each run needs a value."""
     by_id = {run.run: run for run in runs}
-    labels = fig.run_labels(names, [run for run in by_id if run in colours])
+    labels = style.labels([run for run in by_id if run in style.colours])
     data: list[PlotlyJson] = []
     best = [run for run in runs if run.best_so_far]
     if best:
@@ -314,12 +288,12 @@ def release_dates_figure(
             "y": [*(run.value for run in best), best[-1].value],
             "line": {"color": fig.FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
         })  # fmt: skip
-    for run_id in fig.grey_first([*by_id], colours):
-        run, colour = by_id[run_id], colours.get(run_id, fig.OTHERS)
+    for run in style.grey_first(runs):
+        colour = style.colour(run.run)
         shown = {"thickness": 1.5, "width": 3, "visible": run.low is not None}
         data.append({
-            "type": "scatter", "mode": "markers", "meta": run_id, "name": fig.plain(names[run_id]),
-            "showlegend": run_id in colours, "x": [run.day], "y": [run.value],
+            "type": "scatter", "mode": "markers", "meta": run.run, "name": style.plain(run.run),
+            "showlegend": run.run in style.colours, "x": [run.day], "y": [run.value],
             "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
             "error_y": fig.whiskers([run.value], [run.low], [run.high], colour, **shown),
             "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",

@@ -10,10 +10,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu
-from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.runs import RunColours, named
+from dashboard.ui.runs import RunStyle, named
 from dashboard.ui.section import section
 from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from dashboard.ui.text import percent, short
@@ -30,13 +29,7 @@ SHARE = "(1 − h) g c / T at this clue: its contribution to the mean inside Cal
 
 
 def answers_section(
-    question: Question,
-    names: Mapping[str, str],
-    colours: RunColours,
-    metric: Metric | None,
-    cursor: int,
-    *,
-    undisputed: bool = False,
+    question: Question, style: RunStyle, metric: Metric | None, cursor: int, *, undisputed: bool = False
 ) -> html.Section:
     """Return the table below its title and a menu for the order of the runs.
 
@@ -54,7 +47,7 @@ def answers_section(
     details = html.Button("All numbers", type="button", className="quiet", **data(toggles="details"), **aria(pressed="false"))
     return section(
         html.Div([title, details, order], className="heading"),
-        answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed, by_confidence=metric is None),
+        answers_table(question, runs, style, metrics, cursor, undisputed=undisputed, by_confidence=metric is None),
         class_name="answers-section",
     )
 
@@ -185,8 +178,7 @@ def summary(question: Question, names: Mapping[str, str], clue: int, *, undisput
 def answers_table(
     question: Question,
     runs: Sequence[RunResponses],
-    names: Mapping[str, str],
-    colours: RunColours,
+    style: RunStyle,
     metrics: Sequence[Metric],
     cursor: int,
     *,
@@ -204,10 +196,10 @@ def answers_table(
         return sorted(at_clue, key=RunAtClue.surest_first) if by_confidence else at_clue
 
     def colour(row: RunAtClue) -> str:
-        return colours.get(row.run.run, OTHERS)
+        return style.colour(row.run.run)
 
     columns = [
-        PageColumn("Run", lambda row: named(colour(row), names[row.run.run])),
+        PageColumn("Run", lambda row: named(colour(row), style.names[row.run.run])),
         PageColumn("Guess", RunAtClue.guess),
         PageColumn("Right", RunAtClue.grade, about=CORRECT, number=True),
         PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
@@ -221,11 +213,8 @@ def answers_table(
     bodies = [
         Body(
             rows(clue.clue),
-            summary(question, names, clue.clue, undisputed=undisputed) or None,
-            attributes={
-                "hidden": clue.clue != cursor,
-                **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
-            },
+            summary(question, style.names, clue.clue, undisputed=undisputed) or None,
+            attributes={"hidden": clue.clue != cursor, **data(clue=str(clue.clue), title=answers_title(question, clue.clue))},
         )
         for clue in question.clues
     ]

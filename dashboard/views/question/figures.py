@@ -8,7 +8,8 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
+from dashboard.ui.html import items_query
+from dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
 from data.plurals import counted
@@ -16,7 +17,7 @@ from data.store.answer_states import LABELS, WORDS
 from queries.question import Question, RunResponses
 
 
-def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
+def question_figure(question: Question, style: RunStyle, cursor: int) -> html.Figure | None:
     """Return the figure; None for a single clue without people, where the table of answers says everything.
 
     ``cursor`` is the clue that is marked, from 0.
@@ -25,9 +26,7 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
         return None
     if question.lifespan:
         return fig.figure(
-            "lifespan",
-            lifespan_figure(question, names, colours),
-            "When such a person dies, and the span that each run bets on",
+            "lifespan", lifespan_figure(question, style), "When such a person dies, and the span that each run bets on"
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
     buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
@@ -37,9 +36,9 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
     if question.human and question.human_curve != question.drawn_curve:
         curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
     return fig.figure(
-        "clues", clues_figure(question, names, colours, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),
-        legend([run.run for run in question.runs], names, colours, "People" if question.human else ""),
+        "clues", clues_figure(question, style, cursor),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, style.names),
+        style.legend([run.run for run in question.runs], "People" if question.human else ""),
     )  # fmt: skip
 
 
@@ -70,7 +69,7 @@ def _confidence(run: RunResponses, clue: int) -> Cell:
 ROW = 24  # pixels per run
 
 
-def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def lifespan_figure(question: Question, style: RunStyle) -> PlotlyJson:
     """Draw bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
     The bars within the span add up to the run's y. A run with several answers has a dot for each, without a span. The question
@@ -80,15 +79,15 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     assert life is not None and question.radius is not None
     guesses = [(run, [number for answer in run.clues if (number := _number(answer.guess)) is not None]) for run in question.runs]
     rows = [(run, numbers) for run, numbers in guesses if numbers]
-    labels = [fig.plain(names[run.run]) for run, _ in rows]
+    labels = [style.plain(run.run) for run, _ in rows]
     bars = {
         "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": fig.FAINT},
         "customdata": life.ages, "hovertemplate": "dies at %{customdata}: %{y:.2%}<extra></extra>", "name": "Life table",
     }  # fmt: skip
     spans = [
         {
-            "type": "scatter", "yaxis": "y2", "name": fig.plain(names[run.run]), "meta": run.run,
-            **_guesses(run, numbers, question.radius, fig.plain(names[run.run]), colours.get(run.run, fig.OTHERS)),
+            "type": "scatter", "yaxis": "y2", "name": style.plain(run.run), "meta": run.run,
+            **_guesses(run, numbers, question.radius, style.plain(run.run), style.colour(run.run)),
         }
         for run, numbers in rows
     ]  # fmt: skip
@@ -108,8 +107,7 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
                 domain=[0, split], type="category", range=fig.downwards(len(rows)), showgrid=False,
                 tickfont={"size": 12, "color": fig.INK}, categoryorder="array", categoryarray=labels,
             ),
-            shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
-                     "line": {"color": fig.MUTED, "width": 1, "dash": "dot"}}],
+            shapes=[fig.straight(first, dash="dot")],
         ),
     }  # fmt: skip
 
@@ -150,9 +148,7 @@ HEIGHT, AXIS = 320, 60  # pixels of the figure, and of the space below and above
 MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
-def clues_figure(
-    question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int, height: int = HEIGHT
-) -> PlotlyJson:
+def clues_figure(question: Question, style: RunStyle, cursor: int, height: int = HEIGHT) -> PlotlyJson:
     """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
 
     The question needs at least one clue. The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle
@@ -161,14 +157,14 @@ def clues_figure(
     """
     words = [clue.word_end for clue in question.clues]
     end = words[-1]
-    runs = sorted(question.runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
-    data = [_run(run, question, names, colours) for run in runs]
-    data += [_named(run, names, colours) for run in runs if run.run in colours]
-    buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
-    data += [_buzz(run, question, names[run.run], colours[run.run], own=False) for run in buzzing]
-    deciding = [run for run in runs if run.run in colours and run.own_buzz() is not None]
-    data += [_buzz(run, question, names[run.run], colours[run.run], own=True) for run in deciding]
-    data += [_unanswered(run, question, names, colours) for run in runs if not all(answer.answered for answer in run.clues)]
+    runs = style.grey_first(question.runs)
+    data = [_run(run, question, style) for run in runs]
+    data += [_named(run, style) for run in runs if run.run in style.colours]
+    buzzing = [run for run in runs if run.run in style.colours and run.buzzpoint and run.buzzpoint.clue is not None]
+    data += [_buzz(run, question, style.names[run.run], style.colours[run.run], own=False) for run in buzzing]
+    deciding = [run for run in runs if run.run in style.colours and run.own_buzz() is not None]
+    data += [_buzz(run, question, style.names[run.run], style.colours[run.run], own=True) for run in deciding]
+    data += [_unanswered(run, question, style) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
         curve = getattr(question.human, question.drawn_curve)
@@ -179,18 +175,17 @@ def clues_figure(
         })  # fmt: skip
         data += _rail(question)
     main = MAIN if question.human else (0.0, 1.0)
-    named = fig.run_labels(names, [run.run for run in question.runs if run.run in colours and any(a.answered for a in run.clues)])
+    named = style.labels([run.run for run in question.runs if run.run in style.colours and any(a.answered for a in run.clues)])
     last = {run.run: [c for answer in run.clues if (c := answer.confidence) is not None][-1] for run in runs if run.run in named}
-    ends = [(label, last[run], colours[run]) for run, label in named.items()]
+    ends = [(label, last[run], style.colours[run]) for run, label in named.items()]
     ends += [("People", curve[-1], fig.INK)] if question.human else []
     labels = fig.end_labels(ends, *RANGE, (height - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
-    line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     shapes = [
-        {**line, "x0": words[cursor], "x1": words[cursor], "line": {"color": "var(--cursor)", "width": 2}, "name": "cursor"},
-        *({**line, "x0": word, "x1": word, "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}} for word in marks),
+        fig.straight(words[cursor], colour="var(--cursor)", width=2) | {"name": "cursor", "layer": "below"},
+        *(fig.straight(word, colour=fig.FAINT, dash="dot") | {"layer": "below"} for word in marks),
     ]
     return {
         "data": data,
@@ -207,19 +202,19 @@ def clues_figure(
     }
 
 
-def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    colour = colours.get(run.run, fig.OTHERS)
+def _run(run: RunResponses, question: Question, style: RunStyle) -> PlotlyJson:
+    colour = style.colour(run.run)
     answers = [answer for answer in run.one_per_clue() if answer.answered]
     right = [answer.correct >= 0.5 for answer in answers]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
     return {
-        "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[run.run]), "meta": run.run, "showlegend": False,
+        "type": "scatter", "mode": "lines+markers", "name": style.plain(run.run), "meta": run.run, "showlegend": False,
         "x": [question.clues[answer.clue].word_end for answer in answers],
         "y": [answer.confidence for answer in answers],
-        "line": fig.run_line(colours, run.run),
+        "line": style.line(run.run),
         "marker": {
-            "size": 9 if run.run in colours else 4, "color": colour, "symbol": symbols,
-            "line": {"color": colour, "width": 2 if run.run in colours else 1},
+            "size": 9 if run.run in style.colours else 4, "color": colour, "symbol": symbols,
+            "line": {"color": colour, "width": 2 if run.run in style.colours else 1},
         },
         "customdata": [
             [answer.clue, fig.plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
@@ -230,15 +225,15 @@ def _run(run: RunResponses, question: Question, names: Mapping[str, str], colour
     }  # fmt: skip
 
 
-def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def _unanswered(run: RunResponses, question: Question, style: RunStyle) -> PlotlyJson:
     """Squares on the ground line where there is no answer with a confidence."""
     answers = [answer for answer in run.one_per_clue() if not answer.answered]
     words = [question.clues[answer.clue].word_end for answer in answers]
     return {
-        "type": "scatter", "mode": "markers", "name": fig.plain(names[run.run]), "showlegend": False, "cliponaxis": False,
+        "type": "scatter", "mode": "markers", "name": style.plain(run.run), "showlegend": False, "cliponaxis": False,
         "x": words, "y": [0.0] * len(words), "customdata": [WORDS[answer.state] for answer in answers],
         "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
-        "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 1.5}},
+        "marker": {"size": 8, "symbol": "square-open", "color": style.colour(run.run), "line": {"width": 1.5}},
     }  # fmt: skip
 
 
@@ -256,11 +251,11 @@ def _buzz(run: RunResponses, question: Question, name: str, colour: str, *, own:
     }  # fmt: skip
 
 
-def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def _named(run: RunResponses, style: RunStyle) -> PlotlyJson:
     """A run's entry in the legend: only its colour, because its markers show what was correct."""
     return {
-        "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "x": [None], "y": [None],
-        "line": {"color": colours.get(run.run, fig.OTHERS), "width": 3}, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": style.plain(run.run), "x": [None], "y": [None],
+        "line": {"color": style.colour(run.run), "width": 3}, "hoverinfo": "skip",
     }  # fmt: skip
 
 
@@ -285,7 +280,7 @@ def _rail(question: Question) -> list[PlotlyJson]:
     return traces
 
 
-def vote_shares(question: Question, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def vote_shares(question: Question, style: RunStyle) -> html.Figure:
     """Return the distributions of people and runs, as a figure and a table. The question must have votes."""
     votes = question.votes
     assert votes is not None
@@ -295,23 +290,23 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
         return people[place] if run is None else run.shares[place] if run.shares else None
 
     def name(run: RunResponses | None) -> Content:
-        return "People" if run is None else named(colours.get(run.run), names[run.run])
+        return "People" if run is None else style.dot(run.run)
 
     columns = [
         PageColumn("Run", name),
         *columns_by(dict(enumerate(votes.classes)), share),
         PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]
-    few = all(run.run in colours for run in question.runs)
+    few = all(run.run in style.colours for run in question.runs)
     without = any(run.shares is None for run in question.runs)
     return fig.figure(
         "votes",
-        votes_figure(question, names, colours),
+        votes_figure(question, style),
         f"Bars: the shares of {counted(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
         + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
         + (". Runs without a full distribution have no dots" if without else ""),
         html_table(columns, [None, *question.runs], "Shares of the classes"),
-        legend([run.run for run in question.runs if run.shares], names, colours, "People"),
+        style.legend([run.run for run in question.runs if run.shares], "People"),
     )
 
 
@@ -320,7 +315,7 @@ DOT = 7  # pixels between the dots of two runs, at least
 MAX_CLASS_NAME_LENGTH = 28  # characters
 
 
-def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def votes_figure(question: Question, style: RunStyle) -> PlotlyJson:
     """Draw a row per class: a bar for its share of the votes, and a column of dots for the share that each run gives it.
 
     The question must have votes.
@@ -334,14 +329,16 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         {
             "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
             "marker": {"color": "var(--band)", "line": {"color": fig.INK, "width": 1.5}}, "customdata": votes.votes,
+            "meta": {"items": [items_query(question=question.question_id)] * len(places)},
             "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
         }
     ]  # fmt: skip
     for number, run in enumerate(runs):
-        colour = colours.get(run.run, fig.OTHERS)
+        colour = style.colour(run.run)
         shift = (number - (len(runs) - 1) / 2) * step
         data.append({
-            "type": "scatter", "mode": "markers", "name": fig.plain(names[run.run]), "meta": run.run, "cliponaxis": False,
+            "type": "scatter", "mode": "markers", "name": style.plain(run.run), "cliponaxis": False,
+            "meta": {"run": run.run, "items": [items_query(focus=run.run, question=question.question_id)] * len(places)},
             "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
             "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
         })  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -20,7 +20,7 @@ from dashboard.service import service
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import left_out_note
-from dashboard.ui.runs import highlighted_runs, run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_style
 from dashboard.views.question.answers import SHOWN, answers_section, best_first
 from dashboard.views.question.figures import question_figure, vote_shares
 from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
@@ -90,8 +90,8 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     metric = request.parameters.metric or CATALOGUE[default_metric(request.facets)]
     metrics = tuple(CATALOGUE[key] for key in sorted({metric.key, *SHOWN}))
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules, metrics)
-    colours = run_colours(request.facets, request.parameters.pin or telling_runs(question, metric) or highlighted_runs(request))
-    names = run_names(question.runs)
+    shown = request.parameters.pin or telling_runs(question, metric) or highlighted_runs(request)
+    style = run_style(request.facets, question.runs, shown)
     cursor = _cursor(request, question)
     undisputed = request.selection.undisputed
     return [
@@ -106,7 +106,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
                         else None,
                     ]
                 ),
-                answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=undisputed)
+                answers_section(question, style, request.parameters.metric, cursor, undisputed=undisputed)
                 if question.runs
                 else nothing_selected(
                     question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
@@ -114,10 +114,10 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
             ],
             className="text-and-answers",
         ),
-        question_figure(question, names, colours, cursor),
+        question_figure(question, style, cursor),
         left_out_note(question.left_out_plays),
-        vote_shares(question, names, colours) if question.votes else None,
-        _clue_steps(request, question, names),
+        vote_shares(question, style) if question.votes else None,
+        _clue_steps(request, question, style.names),
     ]
 
 
@@ -134,7 +134,7 @@ def telling_runs(question: Question, metric: Metric) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen)) if ranked else ()
 
 
-def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
+def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: Mapping[str, str]) -> Component | None:
     """CalScore of one run, worked out clue by clue; None if nobody heard the question, or it is asked whole."""
     if question.human is None or len(question.clues) < 2 or not question.runs:
         return None

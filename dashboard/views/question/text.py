@@ -104,10 +104,7 @@ def question_heading(
     name = line.partition("[")[0].strip()  # without other accepted answers
     drawn = draw_text if quizbowl else lambda text: [text]
     facts = [part for fact in _facts(question) for part in (" · ", fact)]
-    steps = [
-        _step("Previous", "p", previous),
-        _step("Next", "n", following),
-    ]
+    steps = [_step("Previous", "p", previous), _step("Next", "n", following)]
     where = f" {place + 1:,} of {total:,}" if place is not None else " outside the filters"
     return html.Div(
         [

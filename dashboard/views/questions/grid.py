@@ -20,7 +20,7 @@ from dashboard.ui.controls import menu
 from dashboard.ui.figure import INK, OTHERS, PlotlyJson
 from dashboard.ui.html import data, page_link
 from dashboard.ui.quizbowl import main_answer, without_markup
-from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, legend, run_colours
+from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, RunStyle, run_colours
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted
@@ -292,7 +292,9 @@ class QuestionGrid:
 
     def pins(self) -> Component | None:
         """Return a legend for choosing runs; None if every run has a column."""
-        return legend(self.selected_runs, self.names, self._colours) if len(self.runs) < len(self.selected_runs) else None
+        return (
+            RunStyle(self.names, self._colours).legend(self.selected_runs) if len(self.runs) < len(self.selected_runs) else None
+        )
 
     def legend(self) -> Component | None:
         """Say how to read the sparklines; None if there are none."""

@@ -14,7 +14,6 @@ from dashboard.ui.figure import (
     FAINT,
     INK,
     MUTED,
-    OTHERS,
     PlotlyJson,
     diagonal,
     figure,
@@ -24,10 +23,10 @@ from dashboard.ui.figure import (
     whiskers,
 )
 from dashboard.ui.html import items_link, items_query
-from dashboard.ui.runs import RunColours, run_column
+from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
-from dashboard.ui.text import CALIBRATION_COLUMNS, short
+from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
@@ -43,8 +42,7 @@ BAND_WORDS: dict[BandKind, str] = {
 
 def reliability_diagrams(
     runs: Sequence[ReliabilityDiagram],
-    names: Mapping[str, str],
-    colours: RunColours,
+    style: RunStyle,
     recalibrated: Mapping[str, ReliabilityDiagram],
     marked: Range | None,
     band: BandKind,
@@ -57,20 +55,20 @@ def reliability_diagrams(
     """
     return figure(
         "reliability",
-        reliability_figure(runs, names, colours, recalibrated, marked, forecasts=forecasts),
+        reliability_figure(runs, style, recalibrated, marked, forecasts=forecasts),
         f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
         f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, "
         "multiples of 5 % darker",
-        bins_table(runs, names, forecasts=forecasts),
+        bins_table(runs, style, forecasts=forecasts),
         hint="Click a dot to list its answers, or drag sideways over a range of confidence",
     )
 
 
-def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, forecasts: bool = False) -> html.Div:
-    """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
+def bins_table(runs: Sequence[ReliabilityDiagram], style: RunStyle, *, forecasts: bool = False) -> html.Div:
+    """Return a row per run and non-empty bin."""
     stated, right = CALIBRATION_COLUMNS[forecasts]
     columns = [
-        run_column(names, part=itemgetter(0)),
+        style.column(itemgetter(0)),
         PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
         PageColumn("Items", lambda row: items_link(f"{row[1].items:,}", _behind(row[0], row[1])), number=True),
         PageColumn(stated, lambda row: row[1].mean_confidence),
@@ -85,7 +83,7 @@ def _behind(run: ReliabilityDiagram, bin_: ReliabilityBin) -> str:
     return items_query(focus=run.run, bin=run.bins.index(bin_) + 1)
 
 
-def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Section:
+def split_table(board: Leaderboard, style: RunStyle, *, forecasts: bool) -> html.Section:
     """Return how far each ranked run is over- and underconfident. The board needs the metrics ``SPLIT``."""
     columns = [
         PageColumn(metric.label, partial(_value, metric.key), about=f"{metric.name}. {metric.words}")
@@ -93,7 +91,7 @@ def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColour
     ]
     ranked = [row for row in board.rows if row.ranked]
     title = "Over- and underconfidence"
-    return section(title, html_table([run_column(names, colours), *columns], ranked, title), class_name="section split")
+    return section(title, html_table([style.column(), *columns], ranked, title), class_name="section split")
 
 
 def _value(key: str, row: LeaderboardRow) -> Cell:
@@ -105,8 +103,7 @@ FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confiden
 
 def reliability_figure(
     diagrams: Sequence[ReliabilityDiagram],
-    names: Mapping[str, str],
-    colours: Mapping[str, str],
+    style: RunStyle,
     after: Mapping[str, ReliabilityDiagram] | None = None,
     chosen: tuple[float, float] | None = None,
     *,
@@ -121,7 +118,7 @@ def reliability_figure(
     data: list[PlotlyJson] = []
     stated, right = CALIBRATION_AXES[forecasts]
     for number, diagram in enumerate(diagrams):
-        axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
+        axes, colour = panel_axes(number), style.colour(diagram.run)
         data += _band(diagram, axes)
         data.append(diagonal(axes))
         data += _histogram(diagram, axes)
@@ -131,7 +128,7 @@ def reliability_figure(
             data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
     drawn = panels(
         data,
-        [names[diagram.run] for diagram in diagrams],
+        [style.names[diagram.run] for diagram in diagrams],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": right, "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
@@ -172,17 +169,13 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
         "error_y": whiskers(
             accuracy, [low for low, _ in bounds], [high for _, high in bounds], colour, thickness=1.2, visible=known
         ),
-        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
+        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, brackets(bin_.low, bin_.high)] for bin_ in filled],
         "hovertemplate": (
             "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"
             "%{customdata[1]:,} items<extra></extra>"
         ),
         "cliponaxis": False,
     }  # fmt: skip
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> PlotlyJson:
@@ -208,10 +201,7 @@ def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[Plotly
     most = max(diagram.histogram, default=0) or 1
     scale = (FLOOR - 0.02) / most
     traces = []
-    for colour, counts, what in (
-        (FAINT, diagram.histogram, "items"),
-        (MUTED, diagram.rounded, "items at a multiple of 5 %"),
-    ):
+    for colour, counts, what in ((FAINT, diagram.histogram, "items"), (MUTED, diagram.rounded, "items at a multiple of 5 %")):
         stated = [percent for percent, count in enumerate(counts) if count]
         traces.append({
             "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
@@ -228,20 +218,16 @@ KEYS = ("ece", "overconfidence", "brier", "corp_mcb", "hmr", "r_over", "r_under"
 MEASURED = tuple(CATALOGUE[key] for key in KEYS)
 
 
-def _temperature(run: RecalibratedRun) -> float | None:
-    return 1 / run.slope if run.slope else None
-
-
 _TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], ...]] = {
-    "temperature": (("T", _temperature),),
+    "temperature": (("T", lambda run: 1 / run.slope if run.slope else None),),
     "platt": (("Slope", lambda run: run.slope), ("Intercept", lambda run: run.intercept)),
 }
 
 
-def recalibration_section(result: Recalibration, names: dict[str, str], colours: RunColours) -> html.Section:
+def recalibration_section(result: Recalibration, style: RunStyle) -> html.Section:
     """Return each metric before and after, and how much nearer items come to their correctness, as a table and a figure."""
     columns = [
-        run_column(names, colours),
+        style.column(),
         PageColumn("Fitted to", "fitted_to"),
         *(PageColumn(name, partial(_term, value), number=True) for name, value in _TERMS.get(result.method, ())),
         *(
@@ -258,7 +244,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
         html_table(columns, result.runs, "Metrics before and after"),
         figure(
             "changes",
-            changes_figure(result, names, colours),
+            changes_figure(result, style),
             "Change in each item's distance from its correctness: left of 0 it comes nearer, right of 0 it moves away",
         ),
         class_name="what-if",
@@ -278,7 +264,7 @@ def _change(metric: Metric, run: RecalibratedRun) -> Cell:
     return Cell(shown, change.missing or metric.name)
 
 
-def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def changes_figure(recalibration: Recalibration, style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: how many items come nearer to their correctness (left of 0) and how many move away (right of 0)."""
     shown = [run for run in recalibration.runs if run.missing is None]
     data: list[PlotlyJson] = []
@@ -287,12 +273,12 @@ def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colou
         data.append({
             "type": "bar", "x": [(low + high) / 2 for low, high in pairwise(run.edges)], "width": run.edges[1] - run.edges[0],
             "y": [count / total for count in run.changes], "customdata": run.changes, **panel_axes(number),
-            "marker": {"color": colours.get(run.run, OTHERS), "line": {"color": FAINT, "width": 0}},
+            "marker": {"color": style.colour(run.run), "line": {"color": FAINT, "width": 0}},
             "hovertemplate": "change %{x:.3f}: %{customdata:,} items (%{y:.1%})<extra></extra>",
         })  # fmt: skip
     return panels(
         data,
-        [names[run.run] for run in shown],
+        [style.names[run.run] for run in shown],
         x={"title": "change of distance", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,

@@ -15,7 +15,7 @@ from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
+from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_style
 from dashboard.ui.section import heading, tabs
 from dashboard.views.reliability.diagrams import (
     MEASURED,
@@ -128,17 +128,17 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         result = TRIPTYCH.ask(request)
         if not result.runs:
             return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
-        colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
-        shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
+        style = run_style(request.facets, result.runs, highlighted_runs(request, SPLIT[0]))
+        shown = style.with_panels(result.runs, request.parameters.panels)
         top = [heading("Reliability", f"{title}; {counted(len(result.runs), 'run')}"), tabs("Parts of this page", parts)]
-        names, forecasts = run_names(result.runs), request.facets.forecasts
+        forecasts = request.facets.forecasts
         if tab == "tests":
             split = service().ask(leaderboard, request.selection, SPLIT, False)
-            return [*top, calibration_tests(result, names, colours), split_table(split, names, colours, forecasts=forecasts)]
+            return [*top, calibration_tests(result, style), split_table(split, style, forecasts=forecasts)]
         return [
             *top,
             panels_note(len(result.runs), len(shown)),
-            triptych_section(result, names, colours, {run.run for run in shown}, forecasts=forecasts),
+            triptych_section(result, style, {run.run for run in shown}, forecasts=forecasts),
         ]
     return _diagrams(request, title, tabs("Parts of this page", parts))
 
@@ -148,9 +148,8 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
-    colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
-    names = run_names(result.runs)
-    shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
+    style = run_style(request.facets, result.runs, highlighted_runs(request, SPLIT[0]))
+    shown = style.with_panels(result.runs, request.parameters.panels)
     method, listed = request.parameters.method, request.parameters.items
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
@@ -164,9 +163,9 @@ def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav
         links,
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(
-            shown, names, colours, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
+            shown, style, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
         ),
-        recalibration_section(what_if, names, colours) if what_if else None,
+        recalibration_section(what_if, style) if what_if else None,
     ]
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 import numpy as np
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import Names, PlotlyJson
-from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note, section, side_by_side
-from dashboard.ui.table import Cell, PageColumn, bracketed, columns_by, html_table
+from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from dashboard.ui.text import p_value_text, short
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -26,50 +26,44 @@ TESTS = {
 }
 LINE = {
     "calibration_slope": ("Slope", "Calibration slope: 1 is calibrated; below 1, confidences are too extreme"),
-    "calibration_intercept": (
-        "Intercept",
-        "Calibration in the large: 0 is calibrated; above 0, confidences are too low",
-    ),
+    "calibration_intercept": ("Intercept", "Calibration in the large: 0 is calibrated; above 0, confidences are too low"),
 }
 
 
-def triptych_section(
-    result: Triptych, names: Names, colours: RunColours, panels: Collection[str], *, forecasts: bool
-) -> html.Section:
+def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str], *, forecasts: bool) -> html.Section:
     """Return overall score, discrimination, the plane of miscalibration and discrimination, and smooth diagrams.
 
     ``panels`` are the ids of the runs that have a panel in the small multiples.
     """
     runs = result.runs
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
+    uncertainties = {round(run.unc, 9) for run in runs if run.unc is not None}
     panelled = [run for run in runs if run.run in panels]
+    murphy, smooth = murphy_panel(runs, result.thresholds, style), smooth_figure(panelled, style, forecasts=forecasts)
 
     def table(columns: Iterable[PageColumn], label: str) -> html.Div:
-        return html_table([run_column(names), *columns], runs, label)
+        return html_table([style.column(), *columns], runs, label)
 
     return section(
         "Score, discrimination, calibration",
-        legend([run.run for run in runs], names, colours),
+        style.legend([run.run for run in runs]),
         side_by_side(
             fig.figure(
                 "triptych-murphy",
-                murphy_panel(runs, result.thresholds, names, colours),
+                murphy,
                 "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
-                table(
-                    columns_by({mark: f"t = {mark:g}" for mark in MARKS}, _murphy),
-                    "Murphy curves",
-                ),
+                style.table(murphy, "Murphy curves", {mark: f"t = {mark:g}" for mark in MARKS}),
             ),
             fig.figure(
                 "roc",
-                roc_figure(runs, names, colours),
+                roc_figure(runs, style),
                 "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
                 "reach, with hindsight",
                 table(NUMBERS, "ROC curves"),
             ),
             fig.figure(
                 "plane",
-                plane_figure(runs, names, colours),
+                plane_figure(runs, style),
                 "Miscalibration against discrimination (CORP), with 95 % intervals. Dotted: equal Brier score",
                 table(NUMBERS, "Parts of the score"),
             ),
@@ -78,18 +72,18 @@ def triptych_section(
         note(
             "Miscalibration (MCB) and discrimination (DSC) are fitted to these answers and tend to be too large: even a "
             "calibrated run has an MCB above 0, more so with few answers. Brier score = MCB \u2212 DSC + UNC, with "
-            + ("the same UNC for all." if _same_uncertainty(result) else "lines at the mean UNC of the runs, which differ.")
+            + ("the same UNC for all." if len(uncertainties) < 2 else "lines at the mean UNC of the runs, which differ.")
         ),
         side_by_side(
             fig.figure(
                 "smooth",
-                smooth_figure(panelled, names, colours, forecasts=forecasts),
+                smooth,
                 f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
-                table(columns_by({mark: f"at {mark:g}" for mark in MARKS}, _smooth), "Smooth diagrams"),
+                style.table(smooth, "Smooth diagrams", {mark: f"at {mark:g}" for mark in MARKS}),
             ),
             fig.figure(
                 "discrimination",
-                discrimination_figure(panelled, names, colours),
+                discrimination_figure(panelled, style),
                 "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
                 "better the run distinguishes them",
                 table(
@@ -104,10 +98,10 @@ def triptych_section(
     )
 
 
-def calibration_tests(result: Triptych, names: Names, colours: RunColours) -> html.Section:
+def calibration_tests(result: Triptych, style: RunStyle) -> html.Section:
     """Return what each test asks, for how many runs it rejects calibration, and its p-values with the calibration line."""
     asked = html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note")
-    return section("Can it be calibrated?", asked, _tests_table(result, names, colours))
+    return section("Can it be calibrated?", asked, _tests_table(result, style))
 
 
 def sentence(result: Triptych, key: str) -> str:
@@ -121,14 +115,10 @@ def sentence(result: Triptych, key: str) -> str:
     )
 
 
-def _same_uncertainty(result: Triptych) -> bool:
-    return len({round(run.unc, 9) for run in result.runs if run.unc is not None}) < 2
-
-
-def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Div:
+def _tests_table(result: Triptych, style: RunStyle) -> html.Div:
     tests = [PageColumn(f"p, {name}", key, p_value_text, partial(_missing, key), number=True) for key, (name, _) in TESTS.items()]
     lines = [PageColumn(name, partial(_with_interval, key, 3), about=title, number=True) for key, (name, title) in LINE.items()]
-    return html_table([run_column(names, colours), *tests, *lines], result.runs, "Tests of calibration", "calibration-tests")
+    return html_table([style.column(), *tests, *lines], result.runs, "Tests of calibration", "calibration-tests")
 
 
 def _with_interval(key: str, digits: int, run: RunTriptych) -> Cell:
@@ -157,15 +147,6 @@ NUMBERS = (
 )
 
 
-def _murphy(mark: float, run: RunTriptych) -> float | None:
-    return run.murphy[round(100 * mark)]
-
-
-def _smooth(mark: float, run: RunTriptych) -> float | None:
-    points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
-    return next((points[at] for at in points if abs(at - mark) <= 0.01), None)
-
-
 def _above(shares: list[float]) -> str:
     return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
@@ -175,28 +156,19 @@ NARROW = 100  # pixels of a panel of the figures that stand next to each other
 ISOLINES = 7  # lines of equal Brier score in the plane, at most
 
 
-def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
+def roc_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
-    by_id = {run.run: run for run in runs}
     data: list[PlotlyJson] = [fig.diagonal({"xaxis": "x", "yaxis": "y"})]
-    for run_id in fig.grey_first([*by_id], colours):
-        run = by_id[run_id]
-        shared: PlotlyJson = {
-            "type": "scatter",
-            "meta": run_id,
-            "showlegend": run_id in colours,
-            "name": fig.plain(names[run_id]),
-        }
-        if run_id in colours and run.roc:
+    for run in style.grey_first(runs):
+        if run.run in style.colours and run.roc:
             data.append({
-                **shared, "mode": "markers", "x": fig.rounded(x for x, _ in run.roc), "y": fig.rounded(y for _, y in run.roc),
-                "marker": {"size": 3.5, "color": colours[run_id]}, "hoverinfo": "skip", "showlegend": False,
+                "type": "scatter", "meta": run.run, "name": style.plain(run.run), "mode": "markers", "showlegend": False,
+                "x": fig.rounded(x for x, _ in run.roc), "y": fig.rounded(y for _, y in run.roc),
+                "marker": {"size": 3.5, "color": style.colours[run.run]}, "hoverinfo": "skip",
             })  # fmt: skip
-        data.append({
-            **shared, "mode": "lines", "x": fig.rounded(x for x, _ in run.hull), "y": fig.rounded(y for _, y in run.hull),
-            "line": fig.run_line(colours, run_id),
-            "hovertemplate": "%{fullData.name}<br>%{y:.0%} of the right and %{x:.0%} of the wrong answers above<extra></extra>",
-        })  # fmt: skip
+        x, y = ([point[axis] for point in run.hull] for axis in (0, 1))
+        hover = "%{y:.0%} of the right and %{x:.0%} of the wrong answers above"
+        data.append(style.trace(run.run, fig.rounded(x), fig.rounded(y), hover))
     share = {"range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".0%"}
     return {
         "data": data,
@@ -206,19 +178,10 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
     }
 
 
-def murphy_panel(
-    runs: Sequence[RunTriptych], thresholds: Sequence[float], names: Names, colours: Mapping[str, str]
-) -> PlotlyJson:
+def murphy_panel(runs: Sequence[RunTriptych], thresholds: Sequence[float], style: RunStyle) -> PlotlyJson:
     """Draw the Murphy curves of the runs."""
-    by_id = {run.run: run for run in runs}
-    data = [
-        {
-            "type": "scatter", "mode": "lines", "meta": run, "name": fig.plain(names[run]), "line": fig.run_line(colours, run),
-            "showlegend": run in colours, "x": [*thresholds], "y": fig.rounded(by_id[run].murphy),
-            "hovertemplate": "%{fullData.name}<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
-        }
-        for run in fig.grey_first([*by_id], colours)
-    ]  # fmt: skip
+    hover = "t = %{x:.2f}: %{y:.3f}"
+    data = [style.trace(run.run, thresholds, fig.rounded(run.murphy), hover) for run in style.grey_first(runs)]
     return {
         "data": data,
         "layout": fig.layout(
@@ -229,7 +192,7 @@ def murphy_panel(
     }
 
 
-def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
+def plane_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     """Draw miscalibration against discrimination, a dot and its intervals per run, and lines of equal Brier score.
 
     The lines are those at the mean uncertainty.
@@ -256,11 +219,11 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
                 "font": {"size": 10, "color": fig.MUTED},
             })  # fmt: skip
     for run in shown:
-        colour = colours.get(run.run, fig.OTHERS)
+        colour = style.colour(run.run)
         data.append({
             "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "meta": run.run,
-            "name": fig.plain(names[run.run]),
-            "marker": {"size": 9, "color": colour}, "showlegend": run.run in colours,
+            "name": style.plain(run.run),
+            "marker": {"size": 9, "color": colour}, "showlegend": run.run in style.colours,
             "customdata": [run.brier], "cliponaxis": False,
             "error_x": fig.whiskers([run.mcb], [run.mcb_low], [run.mcb_high], colour),
             "error_y": fig.whiskers([run.dsc], [run.dsc_low], [run.dsc_high], colour),
@@ -284,9 +247,7 @@ def _round_values(low: float, high: float) -> list[float]:
     return [round(number * step, 6) for number in range(first, int(high / step) + 1)]
 
 
-def smooth_figure(
-    runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str], *, forecasts: bool = False
-) -> PlotlyJson:
+def smooth_figure(runs: Sequence[RunTriptych], style: RunStyle, *, forecasts: bool = False) -> PlotlyJson:
     """Draw a panel per run: the smooth reliability diagram. ``forecasts``: whether answers are forecasts."""
     stated, right = fig.CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []
@@ -295,13 +256,13 @@ def smooth_figure(
         data.append(fig.diagonal(axes))
         data.append({
             "type": "scatter", "mode": "lines",
-            "x": fig.rounded(run.smooth.confidence), "y": fig.rounded(run.smooth.accuracy), "meta": run.run,
-            "line": {"color": colours.get(run.run, fig.OTHERS), "width": 2}, **axes,
+            "x": fig.rounded(run.smooth.confidence), "y": fig.rounded(run.smooth.accuracy),
+            "meta": run.run, "name": style.plain(run.run), "line": {"color": style.colour(run.run), "width": 2}, **axes,
             "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
         })  # fmt: skip
     return fig.panels(
         data,
-        [names[run.run] for run in runs],
+        [style.names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         height=130,
@@ -309,15 +270,12 @@ def smooth_figure(
     )
 
 
-def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
+def discrimination_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: how confident it is when right (above the line) and when wrong (below)."""
     data: list[PlotlyJson] = []
     centres = [(place + 0.5) / BINS for place in range(BINS)]
     for place, run in enumerate(runs):
-        for shares, sign, colour, noun in (
-            (run.right, 1, colours.get(run.run, fig.OTHERS), "right"),
-            (run.wrong, -1, fig.MUTED, "wrong"),
-        ):
+        for shares, sign, colour, noun in ((run.right, 1, style.colour(run.run), "right"), (run.wrong, -1, fig.MUTED, "wrong")):
             data.append({
                 "type": "bar", "x": centres, "y": fig.rounded(sign * share for share in shares),
                 "width": 0.9 / BINS, "meta": run.run,
@@ -327,7 +285,7 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
     return fig.panels(
         data,
-        [names[run.run] for run in runs],
+        [style.names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": "share: right above, wrong below", "range": [-1.08 * most, 1.08 * most], "showticklabels": False},
         height=130,

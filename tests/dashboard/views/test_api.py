@@ -86,15 +86,6 @@ def test_intervals_of_the_leaderboard(client):
                 assert 1 <= estimate["rank_low"] <= estimate["rank_high"] <= len(board["rows"])
         for key in ("brier", "calscore", "accuracy", "mean_confidence"):  # means, which must lie in their intervals
             assert row["metrics"][key]["low"] < row["metrics"][key]["value"] < row["metrics"][key]["high"]
-    rows = table(client, f"{API}leaderboard.csv?{SOME}&intervals=1")
-    parts = ("low", "high", "rank", "rank_low", "rank_high", "may_be_best")
-    assert [*rows[0]][14:] == [
-        f"{key}{part}" for key in ("brier", "calscore", "auroc") for part in ("", *(f"_{part}" for part in parts))
-    ]
-    for line, row in zip(rows, board["rows"], strict=True):
-        for key in ("brier", "calscore", "auroc"):
-            estimate = row["metrics"][key]
-            assert [line[key], *(line[f"{key}_{part}"] for part in parts)] == [cell(estimate[part]) for part in ("value", *parts)]
 
 
 def test_variants_of_the_ece_have_the_leaderboards_intervals(client):
@@ -107,22 +98,6 @@ def test_variants_of_the_ece_have_the_leaderboards_intervals(client):
         assert all(low is not None for _, low, _ in ends)
     plainly = get(client, f"{API}which-ece?{PYRAMID}")["variants"]
     assert {(error["low"], error["high"]) for variant in plainly for error in variant["runs"]} == {(None, None)}
-
-
-def test_curves_of_decisions_are_the_rows_of_the_table(client):
-    answer, rows = get(client, f"{API}decide?{PYRAMID}"), table(client, f"{API}decide.csv?{PYRAMID}")
-    assert len(rows) == 100 * (len(answer["runs"]) + 1)
-    for number, run in enumerate(answer["runs"]):
-        for place in (0, 50, 99):
-            row = rows[100 * number + place]
-            assert (row["run"], float(row["t"])) == (run["run"], answer["thresholds"][place])
-            assert (float(row["murphy"]), float(row["best_threshold"])) == (run["murphy"][place], run["best_threshold"][place])
-            for curve in ("net_score", "best_score"):
-                for part, ending in (("values", ""), ("low", "_low"), ("high", "_high")):
-                    assert float(row[curve + ending]) == run[curve][part][place]
-    people = rows[-50]
-    assert (people["run"], people["model"], people["murphy"]) == ("", "people", "")
-    assert float(people["net_score"]) == answer["people"]["net_score"]["values"][50]
 
 
 def test_a_run_is_not_compared_with_itself(client, runs):

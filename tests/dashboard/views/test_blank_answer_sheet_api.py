@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from queries import datasets as query
@@ -109,11 +107,6 @@ def test_texts_are_not_altered(fresh, tmp_path):
     lines = fresh.client.get("/api/v1/datasets/odd/prompts.jsonl").get_data(as_text=True).split("\n")[:-1]
     assert [tuple(map(str, json.loads(line).values())) for line in lines] == expected
     check_filled(fresh, "odd", tmp_path, len(expected))
-
-
-@pytest.mark.parametrize(("dataset", "items"), [("pyramid", 339), ("lifeeval", 808)])
-def test_a_filled_in_sheet_imports_as_it_is(fresh, tmp_path, dataset, items):
-    check_filled(fresh, dataset, tmp_path, items)
 
 
 def check_filled(fresh, dataset, tmp_path, items):

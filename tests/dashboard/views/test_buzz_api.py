@@ -4,38 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.helpers.json_api import get, table
-
-QUERIES = ("", "threshold=0.5&curve=dataset&human=survival", "scale=logprob&threshold=-0.03", "dataset=lifeeval")
-
-
-@pytest.mark.parametrize("query", QUERIES)
-def test_the_table_has_the_same_numbers(client, query):
-    answer, rows = get(client, f"/api/v1/buzz?{query}"), table(client, f"/api/v1/buzz.csv?{query}")
-    assert (answer["missing"] is None) == ("lifeeval" not in query)
-    for row, run, habit in zip(rows, answer["explorer"]["runs"], answer["habits"]["runs"], strict=True):
-        shown = run["outcome"] | {name: habit[name] for name in ("given_correct", "given_incorrect", "buzz_rate", "survey_score")}
-        optimum = run["optimum"] or {}
-        shown |= {"optimum": optimum.get("threshold"), "optimum_expected_wins": optimum.get("expected_wins")}
-        shown |= {name: run[name] for name in ("run", "model", "elicitation", "questions", "heard", "items", "unscored")}
-        for name, value in shown.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            assert row[name] == ("" if value is None else text), name
-        assert all(reason in row["missing"] for reason in (run["missing"] | habit["missing"]).values())
-        assert (row["scale"], row["curve"]) == (answer["explorer"]["scale"], answer["explorer"]["curve"])
-
-
-@pytest.mark.parametrize("query", QUERIES)
-def test_the_table_of_shares_before_people(client, query):
-    answer, rows = get(client, f"/api/v1/buzz/median?{query}"), table(client, f"/api/v1/buzz/median.csv?{query}")
-    names = ("share", "low", "high", "no_interval")
-    shares = [
-        share or {}
-        for run in answer["runs"]
-        for share in [run["earlier"], *run["within"], *(part["earlier"] for part in run["categories"])]
-    ]
-    cells = [["" if share.get(name) is None else str(share[name]) for name in names] for share in shares]
-    assert [[row[name] for name in names] for row in rows] == cells
+from tests.helpers.json_api import get
 
 
 def test_a_threshold_per_run(client):

@@ -9,10 +9,7 @@ from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from queries.human_votes import people
-from queries.metrics import Conventions
-from queries.selection import Selection
-from tests.helpers.json_api import get, plain, table
+from tests.helpers.json_api import get, table
 
 VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # v3 has too few for the reference
 
@@ -42,14 +39,6 @@ def app(store):
 @pytest.fixture(scope="module")
 def client(app):
     return app.test_client()
-
-
-def test_the_answer_is_that_of_the_query(client, app):
-    answer = get(client, "/api/v1/people?dataset=voted&binning=mass2")
-    _, bare = answer["rows"]
-    assert (bare["histograms"], bare["reference"], bare["missing"]) == (None, None, "the run gives no whole distribution here")
-    selection = Selection("voted", conventions=Conventions("mass2"))
-    assert answer == plain(people(app.extensions["clueline"].snapshot(), selection))
 
 
 def test_the_histograms_by_hand(client):

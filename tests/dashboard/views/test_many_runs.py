@@ -10,8 +10,8 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.ui.figure import end_labels, run_line
-from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, run_colours
+from dashboard.ui.figure import end_labels
+from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, RunColours, RunStyle, run_colours
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
@@ -165,7 +165,8 @@ def test_differences_of_colours_are_those_of_the_paper():
 
 
 def test_lines_of_similar_colours_differ_in_their_dashes():
-    dashes = [run_line({"A": f"var(--run-{place})"}, "A")["dash"] for place in range(1, 10)]
+    styles = [RunStyle({}, RunColours({"A": f"var(--run-{place})"}, ("A",))) for place in range(1, 10)]
+    dashes = [style.line("A")["dash"] for style in styles]
     assert dashes == ["solid"] * 4 + ["7px,2px"] * 4 + ["solid"]
 
 

@@ -10,7 +10,7 @@ from dashboard.registry.composed import question_list
 from dashboard.registry.pages import find_page
 from dashboard.service import service
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunColours, legend
+from dashboard.ui.runs import RunColours, RunStyle
 from dashboard.ui.text import distinct_short_names
 from dashboard.views.leaderboard.sections import gap_figure
 from queries.compare import compare
@@ -41,6 +41,38 @@ def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
         assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
 
 
+def test_figures_beside_the_diagrams_show_the_same_runs(app, client):
+    runs = client.get(f"/api/v1/triptych?{PYRAMID}").json["runs"]
+    figures = divided(app, "reliability", f"{PYRAMID}&tab=decomposition").figures
+    drawn_lines = {
+        name: {
+            trace["meta"]: (trace["x"], trace["y"])
+            for trace in figures[name]["data"]
+            if trace["mode"] == mode and "meta" in trace
+        }
+        for name, mode in (("roc", "lines"), ("plane", "markers"), ("smooth", "lines"))
+    }
+    for run in runs:
+        points = {
+            "roc": run["hull"],
+            "plane": [[run["mcb"], run["dsc"]]],
+            "smooth": list(zip(*run["smooth"].values(), strict=True)),
+        }
+        for name, expected in points.items():
+            x, y = drawn_lines[name][run["run"]]
+            assert list(zip(x, y, strict=True)) == [pytest.approx(point, abs=1e-4) for point in expected], name
+    text = words(drawn(app, "reliability", f"{PYRAMID}&tab=tests"))
+    assert all(f"{run['p_kuiper']:.3f}" in text or run["p_kuiper"] < 0.001 for run in runs)
+
+
+def test_the_bins_of_each_variant_of_the_ece_are_drawn(app, client):
+    answer = client.get(f"/api/v1/which-ece?{PYRAMID}").json
+    figure = divided(app, "which-ece", PYRAMID).figures["which-bins"]
+    dots = [len(trace["x"]) for trace in figure["data"] if trace["mode"] == "markers"]
+    drawn_bins = [variant["bins"] for variant in answer["variants"] if variant["bins"]]
+    assert dots == [sum(part["counted"] == counted for part in bins) for bins in drawn_bins for counted in (True, False)]
+
+
 def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     listed = f"focus={runs[0]}&confidence=0.9..1"
     items = client.get(f"/api/v1/items?{PYRAMID}&{listed}").json["items"]
@@ -53,7 +85,9 @@ def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     assert closed["outline"] == opened["outline"] and "hidden" in closed["fragments"].popitem()[1]
 
 
-@pytest.mark.parametrize("path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN"])
+@pytest.mark.parametrize(
+    "path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN", "/buzz"]
+)
 def test_every_mark_opens_answers(app, runs, path):
     path = path.replace("RUN", runs[0])
     with app.test_request_context("/"):
@@ -109,7 +143,7 @@ def test_votes_are_shown_next_to_whole_distributions(app, client):
     question = client.get("/api/v1/questions/tone/work-01").json
     people, *runs = divided(app, "question", "", "tone", "work-01").figures["votes"]["data"]
     assert people["x"] == question["votes"]["shares"] and people["customdata"] == question["votes"]["votes"]
-    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
+    assert {run["meta"]["run"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
     text = words(drawn(app, "question", "", "tone", "work-01"))
     assert "100 human votes" in text and "no human data" not in text
     assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in question["runs"])
@@ -163,7 +197,7 @@ def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
     names = {run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs)}
     with app.test_request_context("/"):
         board = service().ask(leaderboard, Selection("pyramid"), [CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]], False)
-    drawn_rows = gap_figure(board, names, {})["layout"]["yaxis"]
+    drawn_rows = gap_figure(board, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
     assert drawn_rows["tickvals"] == list(range(len(names)))
     assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
     assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 22
@@ -194,10 +228,10 @@ def test_a_legend_names_runs_in_grey_too():
     runs = [f"r{index}" for index in range(9)]
     names = {run: run.upper() for run in runs}
     colours = RunColours({run: f"var(--run-{index})" for index, run in enumerate(runs)}, ("r0", "r8"))
-    text = words([legend(runs, names, colours)])
+    text = words([RunStyle(names, colours).legend(runs)])
     assert all(text.count(name) == 1 for name in names.values()) and "7 other runs in grey" in text
-    assert words([legend(runs[:1], {"r0": "One"}, colours, "People")]) == "One People"
-    assert legend([], {}, colours) is None
+    assert words([RunStyle({"r0": "One"}, colours).legend(runs[:1], "People")]) == "One People"
+    assert RunStyle({}, colours).legend([]) is None
 
 
 def test_without_filters_an_empty_page_says_how_to_add_runs(app):

@@ -73,20 +73,6 @@ def test_pages_follow_their_links(client):
     assert table(client, f"{start}&cursor=15") == whole[15:]
 
 
-def test_one_question_as_a_table(client):
-    question = get(client, "/api/v1/questions/pyramid/lit-01?human=survival")
-    rows = table(client, "/api/v1/questions/pyramid/lit-01.csv?human=survival")
-    expected = [
-        {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in question["runs"] for answer in run["clues"]
-    ]
-    assert list(rows[0]) == list(expected[0])
-    texts = ("run", "model", "elicitation", "guess", "graded", "failed", "state", "disputed")
-    assert [numbers(row, texts) for row in rows] == [
-        plain(row) | {key: str(row[key]).lower() for key in ("failed", "disputed")} for row in expected
-    ]
-    assert client.get("/api/v1/questions/pyramid/lit-01.csv").headers["Content-Disposition"].endswith('"pyramid-lit-01.csv"')
-
-
 FORMULA = "=d\re"  # tables put an apostrophe before it
 
 

@@ -1,12 +1,14 @@
 """Fixtures: stores without the bundled datasets, which would make every test slow."""
 
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from data.store import Store, open_store
 from data.store.register import EMPTY
-from tests.helpers.bundle_factory import put_bundle
+from tests.helpers import bundle_factory as bundles
 
 # Tables from which a run's statistics and items are computed, with their columns (all columns if none is named), and the
 # table of the files that hold them.
@@ -40,8 +42,13 @@ def datasets(snapshot):
 
 
 @pytest.fixture(autouse=True)
-def revisions_follow_changes(monkeypatch):
-    """Check each write of every test: a dataset has a new revision if and only if it has changed."""
+def revisions_follow_changes(request, monkeypatch):
+    """Check each write of every test: a dataset has a new revision if and only if it has changed.
+
+    Not where ``memory_folder`` is used, because it would check the same import hundreds of times.
+    """
+    if "memory_folder" in request.fixturenames:
+        return
     write, contents = Store.write, {}
 
     def read(store):
@@ -112,4 +119,24 @@ def prefilled(store, tmp_path, templates, tmp_path_factory):
 @pytest.fixture
 def toy(prefilled):
     """A store with the bundle, without runs."""
-    return prefilled(put_bundle)
+    return prefilled(bundles.put_bundle)
+
+
+@pytest.fixture(scope="module")
+def memory_folder():
+    """A folder for hundreds of imports and their temporary files, in memory if possible: no such test is about disks."""
+    with pytest.MonkeyPatch.context() as patch:
+        memory = Path("/dev/shm")
+        folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        (folder / "in").mkdir()
+        yield folder
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def memory_store(memory_folder):
+    """A store with the bundle ``toy``, and a folder for files; in memory."""
+    store = open_store(memory_folder / "store", threads=1, memory_limit="1GB")
+    bundles.put(store, bundles.write(memory_folder / "toy"))
+    return store, memory_folder / "in"

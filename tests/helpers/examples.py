@@ -21,3 +21,8 @@ def examples(count, **options):
     defaults = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     tried = max(count // 3, min(count, FEW)) if PROFILE == "default" else count * TIMES
     return settings(max_examples=tried, **(defaults | options))
+
+
+def fixed_examples(count):
+    """Return settings that try the same examples each time, however large or slow they are."""
+    return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))

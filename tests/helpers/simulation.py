@@ -12,19 +12,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from queries.engine import bootstrap, inference
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
+from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
 from queries.metrics import VARIANTS
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
 from queries.metrics.kernels.ece_variants import SCRIPT_BIN
 from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
 from tests.helpers.simulated_evidence import evidence_of
 
 BINS = 10
-GRID = 101
 REPLICATES = 400
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 TRUTH = 200_000  # number of questions from which a run's true values are computed
@@ -187,51 +185,49 @@ def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
                 yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards, "test")
 
 
-def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
-    """Measure how often a 95 % percentile interval of the bootstrap contains the true value."""
+def _intervals_of_brier_and_hmr(claim, boards, seed, sizes, clues, method):
+    """Measure how often intervals contain the true values. ``method(questions)`` returns what computes them of one run."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
         true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
         for questions in sizes:
-            random = np.random.default_rng((seed, questions, count))
-            weights = bootstrap.resampling_weights(questions).astype(float)
-            hits = dict.fromkeys(true, 0)
+            random, hits = np.random.default_rng((seed, questions, count)), dict.fromkeys(true, 0)
+            intervals = method(questions)
             for _ in range(boards):
                 c, y = board(random, 1, questions, count, 0.4)
-                columns = sums(c, y)[:, 0]
-                replicates = {
-                    "Brier": weights @ ((c - y) ** 2).mean(axis=-1)[0] / questions,
-                    "HMR": hmr(*(weights @ columns.T).T),
-                }
-                for name, values in replicates.items():
-                    low, high, _ = bootstrap.percentile_interval(values[:, None])
-                    hits[name] += bool(low[0] <= true[name] <= high[0])
+                for name, (low, high) in intervals(((c - y) ** 2).mean(axis=-1)[0], sums(c, y)[:, 0]).items():
+                    hits[name] += bool(low <= true[name] <= high)
             for name, hit in hits.items():
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("bootstrap interval", setting, 0.95, hit / boards, boards)
+                yield Measurement(claim, setting, 0.95, hit / boards, boards)
+
+
+def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
+    """Measure how often a 95 % percentile interval of the bootstrap contains the true value."""
+
+    def method(questions):
+        weights = bootstrap.resampling_weights(questions).astype(float)
+
+        def intervals(brier, columns):
+            replicates = {"Brier": weights @ brier / questions, "HMR": hmr(*(weights @ columns.T).T)}
+            ends = {name: bootstrap.percentile_interval(values[:, None])[:2] for name, values in replicates.items()}
+            return {name: (low[0], high[0]) for name, (low, high) in ends.items()}
+
+        return intervals
+
+    return _intervals_of_brier_and_hmr("bootstrap interval", boards, seed, sizes, clues, method)
 
 
 def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
     """Measure how often a 95 % jackknife-t interval contains the true value."""
-    for count in clues:
-        c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
-        true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
-        for questions in sizes:
-            random = np.random.default_rng((seed, questions, count))
-            hits = dict.fromkeys(true, 0)
-            for _ in range(boards):
-                c, y = board(random, 1, questions, count, 0.4)
-                brier, columns = ((c - y) ** 2).mean(axis=-1)[0], sums(c, y)[:, 0]
-                estimates = {
-                    "Brier": (brier.mean(), brier),
-                    "HMR": (hmr(*columns.sum(axis=-1)), pseudo_values_of_hmr(columns)),
-                }
-                for name, (estimate, pseudo_values) in estimates.items():
-                    low, high = inference.jackknife_t_interval(np.asarray(estimate), pseudo_values)
-                    hits[name] += low <= true[name] <= high
-            for name, hit in hits.items():
-                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("jackknife-t interval", setting, 0.95, hit / boards, boards)
+
+    def intervals(brier, columns):
+        return {
+            "Brier": inference.jackknife_t_interval(np.asarray(brier.mean()), brier),
+            "HMR": inference.jackknife_t_interval(np.asarray(hmr(*columns.sum(axis=-1))), pseudo_values_of_hmr(columns)),
+        }
+
+    return _intervals_of_brier_and_hmr("jackknife-t interval", boards, seed, sizes, clues, lambda questions: intervals)
 
 
 def distances(residual, items):
@@ -380,44 +376,6 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
         yield Measurement(
             "8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards, "family of tests"
         )
-
-
-def curve_bands(boards, seed):
-    """Measure how often the band of the difference of two Murphy curves contains the true difference at every t, by setting."""
-    chance = np.random.default_rng((seed, 11))
-    for questions, clues in ((30, 1), (60, 1), (60, 4), (200, 1)):
-        draws = resampling_weights(questions).astype(float)
-        for setting in ("alike", "surer", "apart"):
-            many = _difference_of_losses(chance, 50_000, clues, setting)
-            truth = many.mean(axis=0) / clues
-            held = 0
-            for _ in range(boards):
-                losses = _difference_of_losses(chance, questions, clues, setting)
-                one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / questions
-                low, high = inference.simultaneous_band(losses, np.full(questions, float(clues)), draws, one_question)
-                held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
-            name = f"{questions} questions of {clues} clues, {setting}"
-            yield Measurement("band of the difference of two curves", name, LEVEL, held / boards, boards)
-
-
-def _difference_of_losses(chance, questions, clues, setting):
-    """Return elementary scores of one run minus those of another, summed by question, shape (questions, thresholds)."""
-    easy = chance.beta(2, 1.2, (questions, 1))
-    true = np.clip(easy + chance.normal(0, 0.1, (questions, clues)), 0.01, 0.99)
-    correct = (chance.random(true.shape) < true).astype(float).ravel()
-    if setting == "alike":
-        stated = [np.clip(true + chance.normal(0, 0.1, true.shape), 0, 1).round(2) for _ in range(2)]
-    elif setting == "surer":
-        stated = [np.rint(np.clip(1.6 * true, 0, 1) * 20) / 20, true.round(1)]
-    else:
-        stated = [true.round(2), chance.random(true.shape).round(1)]
-    group = np.repeat(np.arange(questions), clues)
-    losses = []
-    for confidence in stated:
-        right, wrong = (cell_totals(part, confidence.ravel(), group, questions) for part in (correct, 1 - correct))
-        all_right = np.bincount(group, correct, questions)[:, None]
-        losses.append(2 * (THRESHOLDS * wrong + (1 - THRESHOLDS) * (all_right - right)))
-    return losses[0] - losses[1]
 
 
 def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):

@@ -18,7 +18,7 @@ from queries.questions import question_table
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, records, table, write
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, table, write
 
 ODD = "cost in $dataset, it's/~net"
 WITH_ATTRIBUTES = f"""question_id,answer,category,language,"{ODD}",year
@@ -189,8 +189,3 @@ def test_attributes_that_cannot_be_stored_are_refused(empty, tmp_path, header, c
 def test_the_import_report_names_the_attributes(empty, tmp_path):
     report = import_paths(empty, [write(tmp_path / "toy", questions=WITH_ATTRIBUTES, clues=CLUES)], ImportOptions())
     assert any("kept as attributes of questions: language" in line for line in report.lines)
-
-
-def test_attributes_with_odd_names_are_exported_as_csv(described):
-    exported = export(described, bundle(described.snapshot(), "toy", "csv").tables["questions"], "csv").read().decode()
-    assert [row[ODD] for row in records(exported)] == ["12.5", ""]

@@ -100,7 +100,7 @@ def _without(value):
     return [_without(part) for part in value] if isinstance(value, list) else value
 
 
-@examples(40)
+@examples(25)
 @given(data=st.data())
 def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""

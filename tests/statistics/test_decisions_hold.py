@@ -52,7 +52,7 @@ def test_verdicts_on_two_runs_are_rarely_false():
 
 
 def test_bands_of_confident_runs_hold_the_whole_curve():
-    assert not shortfalls(simulation.curve_bands(200, SEED, sizes=(20,), clues=(1, 5)))
+    assert not shortfalls(simulation.curve_bands(200, SEED, **SETTINGS))
 
 
 @pytest.mark.parametrize("seed", range(10))

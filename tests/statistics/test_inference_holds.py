@@ -111,11 +111,6 @@ def test_letters_of_equal_runs():
     check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
 
 
-def test_the_band_of_a_difference_holds_the_whole_curve():
-    """Simultaneous coverage of the band on the page Decide, nominally 95 %, for two runs that differ for some t."""
-    check_coverage(simulation.curve_bands(200, SEED))
-
-
 def test_calibrated_runs_are_seldom_called_miscalibrated():
     """The tests that the page Reliability shows; clues, and questions of a cluster, depend on each other."""
     for measurement in calibration_simulation.false_alarms(500, SEED):

@@ -33,12 +33,10 @@ def rows(questions=("River-1", "River-2"), clues=(0, 1, 2), confidence="0.5"):
     return [f"{question},{clue},Nile,{confidence}\n" for question in questions for clue in clues]
 
 
+WORDS = "The column clue seems to hold positions of words. Here the clues of a question are numbered 0, 1, 2 and so on."
 MISTAKES_OF_EVERY_ROW = [
     (rows(clues=(1, 2, 3)), "The clues seem to be counted from 1. Here the first clue of a question is 0."),
-    (rows(clues=(7, 15, 30)), "The column clue seems to hold positions of words. "
-     "Here the clues of a question are numbered 0, 1, 2 and so on."),
-    (rows(clues=(6, 14, 29)), "The column clue seems to hold positions of words. "
-     "Here the clues of a question are numbered 0, 1, 2 and so on."),
+    (rows(clues=(7, 15, 30)), WORDS), (rows(clues=(6, 14, 29)), WORDS),
     (rows(("river-1",)),
      "The question ids differ from those of the dataset in upper and lower case: 'river-1' is 'River-1' there."),
     (rows(clues=(0, 1, 9)), None), (rows(("Lake-1", "Lake-2")), None),
@@ -70,19 +68,9 @@ def test_problems_are_counted_by_kind(relay, tmp_path):
     assert [problem.line for problem in unknown.examples] == [2, 3, 4]
 
 
-def test_a_cell_has_one_problem(relay, tmp_path):
-    error = refused(relay, tmp_path / "answers.csv", rows(confidence="inf"))
-    assert [(kind.count, kind.examples[0].reason) for kind in error.kinds] == [
-        (6, "must be a finite number: infinities are not accepted")
-    ]
-
-
-HEADERS = [("Question ID", True), ("questionId", True), ("qid", False)]
-
-
-def test_a_missing_column_names_the_nearest(relay, tmp_path):
-    for header, near in HEADERS:
-        with pytest.raises(Refused) as error:
-            text = f"{header},clue,guess,confidence\nRiver-1,0,Nile,0.5\n"
-            put_file(relay, tmp_path / "answers.csv", text, form="responses", dataset="relay", model="m")
-        assert (f"is {header!r} meant?" in error.value.problems[0].reason) == near
+@pytest.mark.parametrize(("header", "near"), [("Question ID", True), ("questionId", True), ("qid", False)])
+def test_a_missing_column_names_the_nearest(relay, tmp_path, header, near):
+    with pytest.raises(Refused) as error:
+        text = f"{header},clue,guess,confidence\nRiver-1,0,Nile,0.5\n"
+        put_file(relay, tmp_path / "answers.csv", text, form="responses", dataset="relay", model="m")
+    assert (f"is {header!r} meant?" in error.value.problems[0].reason) == near

@@ -103,7 +103,7 @@ def encrypted(tmp_path):
 
 
 def test_an_encrypted_zip_needs_its_password(staging, encrypted):
-    for password in (None, "wrong"):
+    for password in (None, "", "wrong"):
         with pytest.raises(Refused) as refused:
             _ = Incoming(encrypted, staging, password=password).folder
         assert refused.value.problems[0].hint == "password"

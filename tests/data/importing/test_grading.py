@@ -15,18 +15,8 @@ GUESSES = {
         "accept": ["Frankenstein", "Modern Prometheus", "the modern prometheus"],
         "prompt": ["Shelley's novel", "Shelley\u2019s novel"], "reject": ["Shelley", "accept The Modern Prometheus"],
     },
-    "Anna Karenina [or Anna; do not accept or prompt on “Karenina”]": {
-        "accept": ["Anna Karenina", "Anna"], "reject": ["Karenina"],
-    },
     "war [accept French and British war or Anglo-French war]": {
         "accept": ["war", "French and British war", "Anglo French War", "French & British war"], "reject": ["British war"],
-    },
-    "the United States [accept U.S. or America; prompt on “the states” by asking “which states?”]": {
-        "accept": ["United States", "US", "U. S.", "the u.s.", "america"], "prompt": ["the states"], "reject": ["which states"],
-    },
-    "J. R. R. Tolkien": {"accept": ["J.R.R. Tolkien", "JRR Tolkien", "j r r tolkien"], "reject": ["Tolkien"]},
-    "Johann Sebastian <b><u>Bach</u></b> [prompt on <u>Johann</u>]": {
-        "accept": ["Bach", "Johann Sebastian Bach"], "prompt": ["Johann"], "reject": ["Sebastian"],
     },
     "Bach (accept J. S. Bach) (the composer)": {
         "accept": ["Bach", "J.S. Bach", "Bach (the composer)"], "reject": ["the composer"],

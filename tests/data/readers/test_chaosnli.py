@@ -66,12 +66,6 @@ def test_a_majority_label_that_was_outvoted_is_warned_of(store, tmp_path):
     ]
 
 
-def test_two_counts_of_an_inference_item_are_too_few(store, tmp_path):
-    path = write(tmp_path / "items.jsonl", [item("a#1", label_count=[60, 40], label_counter=...)])
-    reason = "must be three numbers: votes for entailment, neutral, contradiction"
-    assert reported(store, path) == [(1, "label_count", reason)]
-
-
 def test_items(store, items):
     report = bundles.put(store, items, dataset="nli")
     assert report.lines == [
@@ -143,11 +137,9 @@ BAD_OPTIONS = [
     ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
     ({"dataset": "nli", "model": "m"},
      "which class does each probability belong to? The file does not say, and a wrong guess would go unnoticed; name "
-     "the classes "
-     "in the file's order; the dataset has entailment, neutral, contradiction"),
+     "the classes in the file's order; the dataset has entailment, neutral, contradiction"),
     *(({"dataset": "nli", "model": "m", "classes": classes},
-       "the classes given must name each class of dataset 'nli' once, in the file's order: "
-       "entailment, neutral, contradiction")
+       "the classes given must name each class of dataset 'nli' once, in the file's order: entailment, neutral, contradiction")
       for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
 ]  # fmt: skip
 
@@ -166,6 +158,7 @@ BAD_PREDICTIONS = [
     ({"pred": 1}, "pred", "is not the class with the greatest probability in probs"),
     ({"pred": 3}, "pred", "must be below 3, the number of classes"),
     ({"uid": None}, "uid", "a value is required here"),
+    ({"uid": "c#3"}, "question_id", "this run has an answer to this question and clue already"),
 ]
 
 
@@ -184,14 +177,6 @@ def test_predictions_of_other_items_only_are_refused(store, items, tmp_path):
     ]
 
 
-def test_a_second_prediction_of_one_item_is_refused(store, items, tmp_path):
-    bundles.put(store, items, dataset="nli")
-    path = write(tmp_path / "one.jsonl", [prediction("a#1"), prediction("a#1")])
-    assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
-        (2, "question_id", "this run has an answer to this question and clue already")
-    ]
-
-
 @pytest.mark.parametrize(
     ("changes", "column", "reason"),
     [
@@ -204,16 +189,12 @@ def test_a_second_prediction_of_one_item_is_refused(store, items, tmp_path):
         ({"majority_label": "x"}, "majority_label", "must be one of: e, n, c"),
         ({"example": {"premise": "Alone."}}, "example", "must hold a premise and a hypothesis"),
         ({"example": None}, "example", "a value is required here"),
+        ({"uid": "a#1"}, "question_id", "this question is in the file already"),
     ],
 )  # fmt: skip
 def test_bad_items(store, tmp_path, changes, column, reason):
     path = write(tmp_path / "items.jsonl", [item("a#1"), item("d#4", **changes)])
     assert (2, column, reason) in reported(store, path)
-
-
-def test_an_item_that_appears_twice_is_refused(store, tmp_path):
-    path = write(tmp_path / "items.jsonl", [item("a#1"), item("a#1")])
-    assert reported(store, path) == [(2, "question_id", "this question is in the file already")]
 
 
 def test_files_of_neither_kind_are_refused(store, tmp_path):

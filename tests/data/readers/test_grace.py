@@ -72,14 +72,6 @@ def test_a_zip_is_the_same_as_a_folder(store, release, tmp_path):
     assert "dataset grace: 4 questions, already there" in report.lines
 
 
-@pytest.mark.parametrize("password", [None, "", "wrong"])
-def test_a_zip_needs_its_password(store, tmp_path, password):
-    with pytest.raises(Refused) as refused:
-        text = encrypted_zip({"packet3_buzzpoints.json": json.dumps(PACKETS[3]).encode()}, "sesame")
-        bundles.put_file(store, tmp_path / "release.zip", text, password=password)
-    assert [problem.hint for problem in refused.value.problems] == ["password"]
-
-
 def test_packets_can_come_one_by_one(store, release):
     together = sorted(release.iterdir(), key=lambda path: len(path.name))
     report = bundles.put(store, *together)

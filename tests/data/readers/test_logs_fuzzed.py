@@ -5,11 +5,9 @@ import csv
 import io
 import json
 import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from data.importing import ingest
@@ -30,7 +28,7 @@ from tests.helpers.evaluation_logs import (
     resolutions,
     uqlm_result,
 )
-from tests.helpers.examples import examples
+from tests.helpers.examples import fixed_examples
 from tests.helpers.run_tables import with_runs
 
 CHOICE = inspect_sample(
@@ -63,24 +61,13 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def revisions_follow_changes():
-    """Disabled here, because it would check the same import hundreds of times."""
-
-
 @pytest.fixture(scope="module")
-def root():
-    """A folder for stores, with a folder ``in`` for files; in memory if possible."""
-    with pytest.MonkeyPatch.context() as patch:
-        memory = Path("/dev/shm")
-        folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-        patch.setattr(tempfile, "tempdir", str(folder))
-        (folder / "in").mkdir()
-        questions = "question_id,text,answer\nq1,Which?,this\nq2,Who?,Ann\n"
-        bundle = bundles.write(folder / "in" / "toy", {"dataset": "toy", "kind": "single"}, questions=questions, clues=None)
-        bundles.put(open_store(folder / "with questions", threads=1), bundle)
-        yield folder
-        shutil.rmtree(folder)
+def root(memory_folder):
+    """A folder for stores, one of them with questions."""
+    questions = "question_id,text,answer\nq1,Which?,this\nq2,Who?,Ann\n"
+    bundle = bundles.write(memory_folder / "toy", {"dataset": "toy", "kind": "single"}, questions=questions, clues=None)
+    bundles.put(open_store(memory_folder / "with questions", threads=1), bundle)
+    return memory_folder
 
 
 def read_or_refused(root, key, path):
@@ -121,7 +108,7 @@ def changed(draw, document):
 
 
 @pytest.mark.parametrize("key", DOCUMENTS)
-@examples(30, derandomize=True, suppress_health_check=list(HealthCheck))
+@fixed_examples(15)
 @given(data=st.data())
 def test_changed_documents(root, key, data):
     document = data.draw(changed(DOCUMENTS[key]))
@@ -139,7 +126,7 @@ CELLS = st.one_of(
 )
 
 
-@examples(40, derandomize=True, suppress_health_check=list(HealthCheck))
+@fixed_examples(20)
 @example({"Question Type": "multiple_choice", "MC Options (Current)": "['a']", "Resolution": "a"}, {"Start Time": "2024-05-01"})
 @given(
     st.dictionaries(st.sampled_from(["Question ID", "Question Type", "MC Options (Current)", "Resolution"]), CELLS),

@@ -7,21 +7,17 @@ import csv
 import gzip
 import io
 import json
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from data.importing import ingest
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.importing.table_files import zstd
-from data.store import open_store
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.examples import examples
+from tests.helpers.examples import fixed_examples
 from tests.helpers.hostile_files import BUNDLE, GOOD, LINES, MAX_UNPACKED_BYTES, PARQUET, H, zipped
 from tests.helpers.run_tables import with_runs
 
@@ -41,33 +37,9 @@ VALID = {
 }
 
 
-def fixed_examples(count):
-    """Return settings that try the same examples each time."""
-    return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(autouse=True)
-def revisions_follow_changes():
-    """Disabled here, because it would check the same import hundreds of times."""
-
-
-@pytest.fixture(scope="module")
-def toy_store():
-    """A store with the bundle ``toy``, and a folder for files; in memory if possible."""
-    with pytest.MonkeyPatch.context() as patch:
-        memory = Path("/dev/shm")
-        root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-        patch.setattr(tempfile, "tempdir", str(root))
-        store = open_store(root / "store", threads=1)
-        bundles.put(store, bundles.write(root / "toy"))
-        (root / "in").mkdir()
-        yield store, root / "in"
-        shutil.rmtree(root)
-
-
-def read_or_refused(toy_store, name, content):
+def read_or_refused(memory_store, name, content):
     """Import a file. Anything other than a report or a refusal is raised."""
-    store, folder = toy_store
+    store, folder = memory_store
     path = folder / name
     path.write_bytes(content)
     version = store.version()
@@ -112,8 +84,8 @@ def damaged(draw, content):
 @pytest.mark.parametrize("name", VALID)
 @fixed_examples(12)
 @given(data=st.data())
-def test_damaged_files(toy_store, name, data):
-    read_or_refused(toy_store, name, data.draw(damaged(VALID[name])))
+def test_damaged_files(memory_store, name, data):
+    read_or_refused(memory_store, name, data.draw(damaged(VALID[name])))
 
 
 @fixed_examples(25)
@@ -126,53 +98,36 @@ def test_damaged_files(toy_store, name, data):
         st.binary(max_size=200), st.text('q1,"\r\n0.5{}[]:e-\0\ufeff', max_size=80).map(lambda text: H.encode() + text.encode())
     )
 )
-def test_bytes_and_near_tables(toy_store, content):
-    read_or_refused(toy_store, "any", content)
+def test_bytes_and_near_tables(memory_store, content):
+    read_or_refused(memory_store, "any", content)
 
 
 scalars = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=5),
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
     st.sampled_from(["q1", "q2", 0, 1, 0.5, "0.5", 10**400]),
-)
+)  # fmt: skip
 nested = st.recursive(
     scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
     max_leaves=6,
 )
-KEYS = [
-    "question_id",
-    "clue",
-    "guess",
-    "confidence",
-    "token_logprobs",
-    "options",
-    "correct",
-    "model",
-    "uid",
-    "probs",
-    "label_count",
-    "Question ID",
-    "Answer",
-]
+KEYS = ["question_id", "clue", "guess", "confidence", "token_logprobs", "options", "correct", "model", "uid", "probs",
+        "label_count", "Question ID", "Answer"]  # fmt: skip
 
 
 @fixed_examples(15)
 @given(
     st.lists(st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=3)), nested, max_size=6), min_size=1, max_size=4)
 )
-def test_objects(toy_store, objects):
+def test_objects(memory_store, objects):
     """Arbitrary objects as JSON Lines, and the same objects as CSV."""
-    read_or_refused(toy_store, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
+    read_or_refused(memory_store, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     keys = [key for key in KEYS if any(key in record for record in objects)] or ["x"]
     writer.writerow(keys)
     writer.writerows([json.dumps(record.get(key)) for key in keys] for record in objects)
-    read_or_refused(toy_store, "any.csv", out.getvalue().encode())
+    read_or_refused(memory_store, "any.csv", out.getvalue().encode())
 
 
 MEMBERS = ["dataset.json", "questions.csv", "clues.jsonl", "responses/a.csv", "votes.csv", "buzzes.csv", "../x", "a/b", "x" * 300]
@@ -181,5 +136,5 @@ whole = st.sampled_from([json.dumps(bundles.FACTS).encode(), bundles.QUESTIONS.e
 
 @fixed_examples(20)
 @given(st.dictionaries(st.sampled_from(MEMBERS), st.one_of(st.binary(max_size=40), whole), max_size=5))
-def test_zips(toy_store, files):
-    read_or_refused(toy_store, "any.zip", zipped(files))
+def test_zips(memory_store, files):
+    read_or_refused(memory_store, "any.zip", zipped(files))

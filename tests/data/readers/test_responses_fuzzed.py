@@ -1,7 +1,6 @@
 """Responses with arbitrary content: each file is imported correctly or refused with reasons, never anything else."""
 
 import csv
-import gzip
 import io
 import json
 import math
@@ -9,22 +8,15 @@ import re
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from data.importing.report import Refused, Report
 from data.importing.table_contract import responses_columns, stage
 from data.importing.table_files import TableFile
-from data.store import open_store
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.examples import examples
+from tests.helpers.examples import fixed_examples
 from tests.helpers.run_tables import with_runs
-
-
-def fixed_examples(count):
-    """Return settings that try the same examples each time."""
-    return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))
-
 
 NAMES = [column.name for column in responses_columns(percent=False)]
 
@@ -122,29 +114,15 @@ def test_cells_are_read_correctly_or_reported(scratch, table, as_json):
                     assert fits or not stated.strip(" ")
 
 
-@pytest.fixture(autouse=True)
-def revisions_follow_changes():
-    """Disabled here, because it would check the same import hundreds of times."""
-
-
-@pytest.fixture(scope="module")
-def toy_store(tmp_path_factory):
-    """A store with the bundle ``toy``, and a folder for files."""
-    root = tmp_path_factory.mktemp("fuzz")
-    store = open_store(root / "store", threads=1)
-    bundles.put(store, bundles.write(root / "toy"))
-    return store, root
-
-
 @fixed_examples(25)
 @given(tables(most=1))
-def test_files_are_imported_correctly_or_refused(toy_store, table):
-    store, root = toy_store
+def test_files_are_imported_correctly_or_refused(memory_store, table):
+    store, folder = memory_store
     names, rows = table
-    (root / "run.csv").write_bytes(written(names, rows))
+    (folder / "run.csv").write_bytes(written(names, rows))
     version = store.version()
     try:
-        report = bundles.put(store, root / "run.csv", form="responses", dataset="toy", model="somebody")
+        report = bundles.put(store, folder / "run.csv", form="responses", dataset="toy", model="somebody")
     except Refused as refused:
         assert all(problem.reason and problem.file == "run.csv" for problem in refused.problems)
         assert store.version() == version
@@ -164,38 +142,3 @@ def test_files_are_imported_correctly_or_refused(toy_store, table):
         assert confidence == pytest.approx(sum(map(math.exp, json.loads(texts["token_logprobs"]))) / len(logprobs))
     assert guess == texts["guess"] or not texts["guess"]
     assert plain_number(texts["correct"]) is False or correct == float(texts["correct"])
-
-
-GOOD = bundles.RESPONSES
-FORMS = {
-    "run.csv": GOOD.encode(),
-    "run.csv.gz": gzip.compress(GOOD.encode(), mtime=0),
-    "run.jsonl": bundles.in_format(GOOD, "jsonl"),
-    "run.jsonl.zst": bundles.in_format(GOOD, "jsonl.zst"),
-    "run.parquet": bundles.in_format(GOOD, "parquet"),
-}
-
-
-@pytest.mark.parametrize("name", FORMS)
-@fixed_examples(30)
-@given(st.data())
-def test_damaged_files_are_read_or_refused(scratch, name, data):
-    connection, folder = scratch
-    content = bytearray(FORMS[name])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        match data.draw(st.sampled_from(["change", "cut", "insert"])):
-            case "change":
-                content[at] = data.draw(st.integers(0, 255))
-            case "cut":
-                del content[at:]
-                content += b"" if content else b"x"
-            case "insert":
-                content[at:at] = data.draw(st.binary(max_size=4))
-    (folder / name).write_bytes(content)
-    report = Report()
-    with report.collecting():
-        stage(connection, TableFile(folder / name, folder), responses_columns(percent=False), "loaded", report)
-    for problem in report.problems:
-        assert problem.reason and problem.file == name
-        assert str(folder) not in problem.reason

@@ -124,14 +124,13 @@ CONVENTIONS = [
     Conventions("width10+1", "team_share", 2.0),
     Conventions("mass3", "survival"),
     Conventions("mass15", "buzz_share", 0.5),
-    Conventions("mass100"),
 ]
 FEW = {
     "whole": RELAY,
     "revealed": RELAY.replace(revealed=(0.3, 0.8)),
     "spans": Selection("spans", common=False, cluster="question"),
 }
-SOME = (0, 1, 7, 500, 999)
+SOME = (0, 7, 999)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,7 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
             assert replicates[r] == pytest.approx(expected, abs=1e-12, nan_ok=True), (metric.key, r)
 
 
-@pytest.mark.parametrize("at_once", [1, 400, 10**9])
+@pytest.mark.parametrize("at_once", [1, 400])
 def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatch, at_once):
     selection = RELAY.replace(conventions=Conventions("mass3"), model=("plain", "partial"))
     metrics = [metric for metric in METRICS if metric.pairs or metric.key == "ece"]
@@ -173,7 +172,7 @@ def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatc
 
 def test_replicates_of_a_run_do_not_depend_on_other_runs(snapshot, offered):
     everybody = gather(snapshot, RELAY, METRICS)
-    for index, (run, *_) in enumerate(offered["relay"].runs):
+    for index, (run, *_) in [*enumerate(offered["relay"].runs)][::2]:
         alone = gather(snapshot, RELAY.replace(run=(run,)), METRICS)
         for metric in METRICS:
             expected = everybody.replicates(metric)[:, index]
@@ -221,13 +220,12 @@ def test_rounding_does_not_show_in_an_interval():
     assert math.copysign(1, low[0]) == 1
 
 
-@pytest.mark.parametrize("metrics", [METRICS, [CATALOGUE["brier"]]], ids=len)
-def test_cells_with_several_questions_have_intervals(snapshot, metrics):
-    plainly = leaderboard(snapshot, RELAY, metrics)
-    board = leaderboard(snapshot, RELAY, metrics, intervals=True)
-    evidence = gather(snapshot, RELAY, metrics)
+def test_cells_with_several_questions_have_intervals(snapshot):
+    plainly = leaderboard(snapshot, RELAY, METRICS)
+    board = leaderboard(snapshot, RELAY, METRICS, intervals=True)
+    evidence = gather(snapshot, RELAY, METRICS)
     fields = ("low", "high", "rank_low", "rank_high", "replicates", "letters")
-    for metric in metrics:
+    for metric in METRICS:
         intervals = metric_intervals(evidence, metric)
         for index, (row, other) in enumerate(zip(board.rows, plainly.rows, strict=True)):
             cell, without = row.metrics[metric.key], other.metrics[metric.key]
@@ -258,12 +256,6 @@ def test_a_single_question_has_no_interval(snapshot, questions):
     for cell in intervals.values():
         assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.letters) == (None,) * 6
     assert all((row.metrics["brier"].low is None) == (row.questions == 1) for row in board.rows)
-
-
-@pytest.mark.parametrize("binning", ["width10", "mass15"])
-@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
-def test_where_nothing_was_answered_there_are_no_intervals(snapshot, selection, binning):
-    assert leaderboard(snapshot, selection.replace(conventions=Conventions(binning)), METRICS, intervals=True).rows == []
 
 
 def test_digits_do_not_depend_on_row_order(snapshot, tmp_path):

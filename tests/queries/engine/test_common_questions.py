@@ -64,7 +64,7 @@ def runs_of(snapshot):
 def selections(snapshot):
     """Yield random selections: runs, categories, revealed fractions, and whether only common questions count."""
     random, runs = np.random.default_rng(8), runs_of(snapshot)
-    for index in range(12):
+    for index in range(8):
         count = random.integers(2, len(runs) + 1)
         chosen = tuple(runs[place] for place in sorted(random.choice(len(runs), count, replace=False)))
         categories = tuple(name for name in CATEGORIES if random.random() < 0.7)

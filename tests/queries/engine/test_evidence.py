@@ -98,8 +98,11 @@ def test_a_withdrawn_run_is_included_when_named(snapshot, offered):
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
 def test_an_empty_selection_has_no_rows(snapshot, binning):
-    selection = RELAY.replace(q="no such text", conventions=Conventions(binning))
-    board = leaderboard(snapshot, selection, METRICS)
+    of_binning = RELAY.replace(conventions=Conventions(binning))
+    unanswered = of_binning.replace(model=("unheard",), category=("History",))
+    assert leaderboard(snapshot, unanswered, METRICS, intervals=True).rows == []
+    selection = of_binning.replace(q="no such text")
+    board = leaderboard(snapshot, selection, METRICS, intervals=True)
     assert (board.questions, board.rows) == (0, [])
     evidence = gather(snapshot, selection, METRICS)
     for metric in METRICS:

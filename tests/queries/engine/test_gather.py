@@ -19,7 +19,7 @@ from queries.selection import Selection
 
 QUESTIONS, RUNS, CLUES = 1_200, 4, 2
 OF_SUMS = [metric for metric in METRICS if metric.pairs is None and "whole distribution" not in metric.needs]
-OTHER_BINS = Conventions("width10+1", beta=2.0), [CATALOGUE[key] for key in ("ece", "hmr", "max_ce")]
+OTHER_BINS = Conventions("width10+1", beta=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,11 @@ ALL = Selection("many", common=False)
 
 @pytest.mark.parametrize(
     ("cluster", "conventions", "metrics"),  # of 1,200, 40 and 1,091 units
-    [("question", Conventions(), OF_SUMS), ("packet", *OTHER_BINS), ("pair", *OTHER_BINS)],
+    [
+        ("question", Conventions(), OF_SUMS),
+        ("packet", OTHER_BINS, [CATALOGUE["ece"], CATALOGUE["hmr"]]),
+        ("pair", OTHER_BINS, [CATALOGUE["max_ce"]]),
+    ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_totals_give_what_rows_give(many, cluster, conventions, metrics):

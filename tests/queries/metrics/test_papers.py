@@ -1,7 +1,4 @@
-"""Worked examples.
-
-GRACE is Sung et al. 2025, arXiv 2502.19684. The two examples after it are our own, worked by hand in the comments.
-"""
+"""Worked examples of GRACE: Sung et al. 2025, arXiv 2502.19684."""
 
 import numpy as np
 import pytest
@@ -15,13 +12,10 @@ from tests.helpers import reference_metrics as reference
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 
 
-def test_grace_table_6_with_the_mean_of_equation_1():
-    # The four values (1 - h_t) g_t c_t add up to -0.61; their mean is -0.1525.
+def test_grace_table_6():
+    """The four values (1 - h_t) g_t c_t add up to -0.61. Equation 1 has r of their mean; printed is r of their sum."""
     assert per_question.unit_logistic(-0.61 / 4) == pytest.approx(0.4177, abs=5e-5)
     assert per_question.calscore(np.array(-0.61), np.array(4.0)) == pytest.approx(0.5823, abs=5e-5)
-
-
-def test_grace_table_6_as_printed_takes_r_of_the_sum():
     assert per_question.unit_logistic(-0.61) == pytest.approx(0.1799, abs=5e-5)
     assert round(float(per_question.unit_logistic(-0.61)), 2) == 0.18
     assert round(1 - float(per_question.unit_logistic(-0.61)), 2) == 0.82
@@ -52,13 +46,7 @@ def test_grace_table_7_reward():
         assert metric.value(totals, Conventions(human=human)) == pytest.approx([0.2278], abs=1e-12)
 
 
-# -- GRACE's released code: h = release_share, g in {0, 1}, no r -------------------------------------------------------
-
-
 def test_grace_table_7_by_definition():
     curve = np.cumsum(HUMAN_STEPS).tolist()
     items = [(c, y, {"team_share": h}) for c, y, h in zip(CONFIDENCE, CORRECT, curve, strict=True)]
     assert reference.calscore2([reference.Answered(items)], Conventions()) == pytest.approx(0.2278, abs=1e-12)
-
-
-# -- our own: three bins of equal mass, and the rewards ----------------------------------------------------------------

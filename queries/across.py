@@ -231,12 +231,14 @@ def across(
 def collections_of(datasets: Sequence[str]) -> dict[str, str]:
     """Return the collection of each dataset that is in one: several whose ids share what stands before the first ``-_.:/``.
 
-    >>> collections_of(["mmlu-law", "gpqa", "mmlu-physics", "mmlupro"])
+    If that is itself a dataset, the others are not its parts.
+
+    >>> collections_of(["mmlu-law", "gpqa", "mmlu-physics", "mmlupro", "sat", "sat-maths", "sat-english"])
     {'mmlu-law': 'mmlu', 'mmlu-physics': 'mmlu'}
     """
     words = {dataset: re.split(r"[-_.:/]", dataset)[0] for dataset in datasets}
     parts = Counter(words.values())
-    return {dataset: word for dataset, word in words.items() if parts[word] > 1}
+    return {dataset: word for dataset, word in words.items() if parts[word] > 1 and word not in words}
 
 
 def _mean(cells: Sequence[AcrossCell | None], metric: Metric) -> CollectionMean:

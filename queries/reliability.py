@@ -43,16 +43,19 @@ def reliability(
 
     Which questions count does not depend on what is shown.
     """
-    counted = restrict(snapshot, selection, by_default=True)[0]
-    if shown:
-        counted = counted.on_runs([run for run in counted.run or shown if run in shown] or counted.run)
-    evidence = gather(snapshot, counted, DIAGRAM_METRICS)
+    evidence = gather(snapshot, _counted(snapshot, selection, shown), DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         binning=selection.conventions.binning,
         runs=reliability_diagrams(evidence, band),
     )
+
+
+def _counted(snapshot: Snapshot, selection: Selection, shown: Sequence[str]) -> Selection:
+    """Return the common questions of a selection, and of its runs those shown, or all if none are."""
+    counted = restrict(snapshot, selection, by_default=True)[0]
+    return counted.on_runs([run for run in counted.run or shown if run in shown] or counted.run) if shown else counted
 
 
 VALUES = {"brier": "brier", "mcb": "corp_mcb", "dsc": "corp_dsc", "unc": "corp_unc", "auroc": "auroc", "smooth_ece": "smooth_ece"}
@@ -129,12 +132,12 @@ class Triptych(msgspec.Struct):
     runs: list[RunTriptych]
 
 
-def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
-    """Return discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
+def triptych(snapshot: Snapshot, selection: Selection, shown: Sequence[str] = ()) -> Triptych:
+    """Return discrimination, overall score, smooth diagram and tests of calibration of the runs, as ``reliability`` does.
 
     The selection's ``common`` is 1 by default. Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
     """
-    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], SCORE_METRICS)
+    evidence = gather(snapshot, _counted(snapshot, selection, shown), SCORE_METRICS)
     if not evidence.runs:
         return Triptych(snapshot.version, selection_keys(selection), THRESHOLDS.tolist(), [])
     values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from dash import html
 from dash.development.base_component import Component
 
+from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import BAND, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
@@ -15,7 +15,7 @@ from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_style
+from dashboard.ui.runs import MAX_PANELS, Panels, highlighted_runs, panels_note, run_style
 from dashboard.ui.section import heading, tabs
 from dashboard.views.reliability.diagrams import (
     MEASURED,
@@ -121,49 +121,51 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Draw the diagrams with what-if recalibration, or another part of the page."""
-    tab = request.parameters.tab
+    tab, runs = request.parameters.tab, len(selected_runs(request.selection))
+    highlighted = highlighted_runs(request, SPLIT[0])
+    # Only what is drawn is computed. Tests and recalibration are tables of all runs.
+    every = runs <= MAX_PANELS or request.parameters.panels or request.parameters.method or tab == "tests"
+    drawn = () if every else highlighted
     title = f"{request.facets.title}: {_meaning(request.facets)}"
     parts = [(name, request.link(PATH, tab=key or None), key == tab) for key, name in TABS.items()]
     if tab:
-        result = TRIPTYCH.ask(request)
+        result = service().ask(triptych, request.selection, drawn)
         if not result.runs:
             return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
-        style = run_style(request.facets, result.runs, highlighted_runs(request, SPLIT[0]))
+        style = run_style(request.facets, result.runs, highlighted)
         shown = style.with_panels(result.runs, request.parameters.panels)
-        top = [heading("Reliability", f"{title}; {counted(len(result.runs), 'run')}"), tabs("Parts of this page", parts)]
+        count = runs if drawn else len(result.runs)
+        top = [heading("Reliability", f"{title}; {counted(count, 'run')}"), tabs("Parts of this page", parts)]
         forecasts = request.facets.forecasts
         if tab == "tests":
             split = service().ask(leaderboard, request.selection, SPLIT, False)
             return [*top, calibration_tests(result, style), split_table(split, style, forecasts=forecasts)]
         return [
             *top,
-            panels_note(len(result.runs), len(shown)),
+            panels_note(count, len(shown)),
             triptych_section(result, style, {run.run for run in shown}, forecasts=forecasts),
         ]
-    return _diagrams(request, title, tabs("Parts of this page", parts))
-
-
-def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav) -> Sequence[Component | None]:
     band = request.parameters.band or DEFAULT_BAND
-    result = service().ask(reliability, request.selection, band)
-    if not result.runs:
+    answer = service().ask(reliability, request.selection, band, drawn)
+    if not answer.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
-    style = run_style(request.facets, result.runs, highlighted_runs(request, SPLIT[0]))
-    shown = style.with_panels(result.runs, request.parameters.panels)
+    style = run_style(request.facets, answer.runs, highlighted)
+    in_panels = style.with_panels(answer.runs, request.parameters.panels)
+    count = runs if drawn else len(answer.runs)
     method, listed = request.parameters.method, request.parameters.items
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
         heading(
             "Reliability",
-            f"{title}; {counted(len(result.runs), 'run')}",
+            f"{title}; {counted(count, 'run')}",
             menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
             menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
-        links,
-        panels_note(len(result.runs), len(shown)),
+        tabs("Parts of this page", parts),
+        panels_note(count, len(in_panels)),
         reliability_diagrams(
-            shown, style, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
+            in_panels, style, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
         ),
         recalibration_section(what_if, style) if what_if else None,
     ]

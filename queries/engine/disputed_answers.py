@@ -32,7 +32,8 @@ class DisputedAnswers(Arrays):
 def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, Ints]:
     """Return the positions of the questions of disputed answers, ascending, for each run of which several gradings differ."""
     runs, questions = chosen(snapshot, selection)
-    names = [run for run in runs if run in snapshot.further_grades(runs)]
+    several = snapshot.further_grades(runs)
+    names = [run for run in runs if run in several]
     if not names:
         return {}
     of_runs = _disputed_answers(snapshot, selection.dataset, names, selection.items.states)

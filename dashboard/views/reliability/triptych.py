@@ -151,7 +151,7 @@ def _above(shares: list[float]) -> str:
     return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
-HEIGHT = 310  # pixels
+HEIGHT = 290  # pixels
 NARROW = 100  # pixels of a panel of the figures that stand next to each other
 ISOLINES = 7  # lines of equal Brier score in the plane, at most
 
@@ -265,7 +265,7 @@ def smooth_figure(runs: Sequence[RunTriptych], style: RunStyle, *, forecasts: bo
         [style.names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
-        height=130,
+        height=122,
         width=NARROW,
     )
 
@@ -288,7 +288,7 @@ def discrimination_figure(runs: Sequence[RunTriptych], style: RunStyle) -> Plotl
         [style.names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": "share: right above, wrong below", "range": [-1.08 * most, 1.08 * most], "showticklabels": False},
-        height=130,
+        height=122,
         width=NARROW,
         barmode="relative",
         bargap=0,

@@ -84,8 +84,7 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
             fig.figure(
                 "discrimination",
                 discrimination_figure(panelled, style),
-                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
-                "better the run distinguishes them",
+                "Confidence of right answers (above, in colour) and of wrong ones (below). The less they overlap, the better",
                 table(
                     (
                         PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
@@ -101,7 +100,11 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
 def calibration_tests(result: Triptych, style: RunStyle) -> html.Section:
     """Return what each test asks, for how many runs it rejects calibration, and its p-values with the calibration line."""
     asked = html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note")
-    return section("Can it be calibrated?", asked, _tests_table(result, style))
+    rare = (
+        f"p < {SIGNIFICANCE}: at most about one calibrated run in twenty comes out like this. Each run is tested on its own; "
+        "answers that depend on each other count together."
+    )
+    return section("Can it be calibrated?", asked, rare, _tests_table(result, style))
 
 
 def sentence(result: Triptych, key: str) -> str:
@@ -109,10 +112,7 @@ def sentence(result: Triptych, key: str) -> str:
     name, question = TESTS[key]
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
-    return (
-        f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}: at most about one "
-        "calibrated run in twenty comes out like this (each run on its own; answers that depend on each other count together)."
-    )
+    return f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}."
 
 
 def _tests_table(result: Triptych, style: RunStyle) -> html.Div:

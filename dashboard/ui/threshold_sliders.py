@@ -128,10 +128,9 @@ def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str
     )
     score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
     return (
-        f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean over questions of the "
-        f"probability that {worth}, or 0 if that buzz is not correct. "
-        "Best thresholds are chosen on these same answers, so what a run achieves at its best one tends to be too good, and its "
-        "interval does not show that."
+        f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean probability that "
+        f"{worth}, or 0 if the buzz is not correct. Best thresholds are chosen on these same answers: what they achieve tends to "
+        "be too good, and its interval does not show that."
         + "".join(f" No values for {names[run.run]}: {run.missing['threshold']}." for run in explorer.runs if run.curve is None)
     )
 

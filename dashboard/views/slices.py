@@ -370,7 +370,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         note(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
-            "The others have the largest differences, which may be due to chance. /api/v1/slices lists all."
+            "The others may be due to chance. /api/v1/slices lists all."
             + (UNTESTED if request.facets.response_attributes else "")
         ),
         unsolved_section(

@@ -92,11 +92,9 @@ MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
 MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
 
 TERMS = (
-    "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
-    "Precision: share of buzzes that were right. "
-    "Correct at: mean share of the question that had been read. "
-    "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
-    "in any room."
+    "Heard: once per team and room. Conversion: share of rooms in which a team was right. Precision: share of buzzes that were "
+    "right. Correct at: mean share of the question that had been read. First at: the same for the earliest correct buzz of each "
+    "question. First: questions on which no team was right earlier, in any room."
 )
 POWERS = " Powers: correct buzzes before the power mark of the question."
 

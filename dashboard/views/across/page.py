@@ -99,8 +99,8 @@ DIAGRAMS = serve(
 
 PATH = "/across"
 ONE_RUN = (
-    "A row is a model under all its names, or one of its elicitations if a dataset has several. If it has several runs on a "
-    "dataset, the latest import counts. "
+    "A row is a model under all its names, or one of its elicitations if a dataset has several. Its latest import on a dataset "
+    "counts. "
 )
 POOLED = (
     " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "

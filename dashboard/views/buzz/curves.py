@@ -31,10 +31,7 @@ def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     words = "Runs buzz at their thresholds in use."
     if any(curve.name == "Q1" for curve in drawn):
-        words = (
-            "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
-            f"heard. {words}"
-        )
+        words = f"People: quartiles of teams by correct buzzes, each pooled over the questions that its teams heard. {words}"
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
@@ -82,8 +79,8 @@ def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
     words = (
-        "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
-        "apart, the better it knows what it knows. "
+        "How often a run buzzes when its guess is correct, and when not, clue by clue up to the first buzz. The further apart, "
+        "the better. "
     )
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
@@ -324,8 +321,8 @@ NOT_HEARD = "No question of this category was heard"
 
 
 NOTE = (
-    "Share of the questions that people heard, with 95 % intervals over questions. The median of a question is that of its "
-    "correct human buzzes; where people heard it and none was right, any right buzz is earlier. The threshold is fixed."
+    "Share of the questions that people heard, with 95 % intervals over questions; median of a question's correct human "
+    "buzzes. Where none was right, any right buzz is earlier. The threshold is fixed."
 )
 
 

@@ -61,14 +61,14 @@ def against_teams(explorer: ThresholdExplorer, style: RunStyle) -> html.Section:
         why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
         return section(title, f"There is no win probability: {why}.", class_name="rooms")
     words = (
-        "One question against one human team, drawn at random from those that heard it, which does what it did in its own "
-        "match. A run wins by answering correctly first, and loses if the team answers correctly and the run has not. "
-        "Intervals are over questions, with the threshold fixed."
+        "One question against a random human team that heard it, which does what it did in its own match. A run wins by "
+        "answering correctly first; a team that answers correctly otherwise wins. Intervals are over questions, with the "
+        "threshold fixed."
     )
     if any(run.outcome.unsure for run in played):
         words += (
-            " Hatched: wins over teams whose question others ended before the run buzzed. What these teams would have done is "
-            "not recorded; they count as not having answered."
+            " Hatched: wins over teams whose question others ended before the run buzzed. They count as not having answered; "
+            "what they would have done is not recorded."
         )
     columns = [
         style.column(),

@@ -294,9 +294,9 @@ def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence 
             + ("" if result.target is None else "; dotted: the difference that matters to you"),
             html_table(columns, result.curve, "Detectable difference by number of questions"),
         ),
-        "Two-sided t-test at 5 %, with the spread over the questions that both answered. This assumes that "
-        "further questions resemble these. State the difference before looking at the measured one: how many questions a "
-        "measured difference needs only repeats its p-value. /api/v1/power takes any difference (d=0.02) and metric.",
+        "Two-sided t-test at 5 %, for questions like those that both answered. State the difference before looking at the "
+        "measured one: how many questions that one needs only repeats its p-value. /api/v1/power takes any difference (d=0.02) "
+        "and metric.",
     )
 
 

@@ -81,10 +81,9 @@ def people_note(people: PeopleDecisions) -> html.P | None:
     """Say what the line of people is, and how far it can be compared with those of runs."""
     return note(
         f"People: {counted(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
-        f"{people.right:.0%} and wrong in {people.wrong:.0%} of these. People state no confidence. Their line shows what these "
-        "same buzzes would earn at each cost; at another cost they might have buzzed differently. A run is asked at every clue, "
-        "a team decides once per question, and a question that others ended counts as not answered: the two compare only "
-        "roughly."
+        f"{people.right:.0%} and wrong in {people.wrong:.0%}. Their line shows what these same buzzes would earn at each "
+        "cost; at another they might have buzzed differently. A run is asked at every clue, a team decides once per question, "
+        "and a question that others ended counts as not answered: the two compare only roughly."
     )
 
 
@@ -105,16 +104,15 @@ def murphy_section(
     """
     drawn = murphy_figure(result, style, t)
     title = (
-        "Mean elementary score over t; lower is better. The area below a line is the Brier score. A run whose line is below "
-        "another's throughout scored better here, whatever a wrong answer costs"
+        "Mean elementary score over t; lower is better. The area below a line is the Brier score. A line below another "
+        "throughout is better whatever a wrong answer costs"
     )
     legend = style.legend([run.run for run in result.runs])
     parts: list[Component] = [figure("murphy", drawn, title, style.table(drawn, "Murphy curves", AT_T), legend)]
     if difference := result.difference:
         title = (
             f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} that "
-            "both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence. Any two curves "
-            "meet near 0 and 1"
+            "both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence"
         )
         drawn = difference_figure(difference, result.thresholds, t)
         shown = figure("murphy-difference", drawn, title, difference_table(difference))

@@ -38,7 +38,7 @@ FINDINGS = serve(
         says whether a test supports it.""",
 )
 OVERCONFIDENCE = "overconfidence"
-STORY_HEIGHT = 300  # pixels
+STORY_HEIGHT = 280  # pixels
 
 
 def draws_gap(finding: Finding | None) -> bool:

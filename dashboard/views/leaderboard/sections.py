@@ -163,7 +163,7 @@ def release_dates_section(result: ReleaseDates, metric: Metric, style: RunStyle)
 
 
 ROW, MORE = 26, 14  # pixels per run or rank, and for each further line of the longest name
-LINE = 22  # characters of a name on one line
+LINE = 28  # characters of a name on one line
 MAX_NAME_LENGTH = 60  # characters of a name
 MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
 DENSE_ROW = 14  # pixels per run in that case
@@ -236,7 +236,7 @@ def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle)
 
     The board needs intervals.
     """
-    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), fig.SIDE * len(metrics) + 90)
+    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT))
     data = []
     for row in sorted(board.rows, key=lambda row: row.run in style.colours):
         cells = [row.metrics[metric.key] for metric in metrics]

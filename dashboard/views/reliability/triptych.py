@@ -84,8 +84,7 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
             fig.figure(
                 "discrimination",
                 discrimination_figure(panelled, style),
-                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
-                "better the run distinguishes them",
+                "Confidence of right answers (above, in colour) and of wrong ones (below). The less they overlap, the better",
                 table(
                     (
                         PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
@@ -101,7 +100,11 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
 def calibration_tests(result: Triptych, style: RunStyle) -> html.Section:
     """Return what each test asks, for how many runs it rejects calibration, and its p-values with the calibration line."""
     asked = html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note")
-    return section("Can it be calibrated?", asked, _tests_table(result, style))
+    rare = (
+        f"p < {SIGNIFICANCE}: at most about one calibrated run in twenty comes out like this. Each run is tested on its own; "
+        "answers that depend on each other count together."
+    )
+    return section("Can it be calibrated?", asked, rare, _tests_table(result, style))
 
 
 def sentence(result: Triptych, key: str) -> str:
@@ -109,10 +112,7 @@ def sentence(result: Triptych, key: str) -> str:
     name, question = TESTS[key]
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
-    return (
-        f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}: at most about one "
-        "calibrated run in twenty comes out like this (each run on its own; answers that depend on each other count together)."
-    )
+    return f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}."
 
 
 def _tests_table(result: Triptych, style: RunStyle) -> html.Div:
@@ -151,7 +151,7 @@ def _above(shares: list[float]) -> str:
     return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
-HEIGHT = 310  # pixels
+HEIGHT = 290  # pixels
 NARROW = 100  # pixels of a panel of the figures that stand next to each other
 ISOLINES = 7  # lines of equal Brier score in the plane, at most
 
@@ -265,7 +265,7 @@ def smooth_figure(runs: Sequence[RunTriptych], style: RunStyle, *, forecasts: bo
         [style.names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
-        height=130,
+        height=122,
         width=NARROW,
     )
 
@@ -288,7 +288,7 @@ def discrimination_figure(runs: Sequence[RunTriptych], style: RunStyle) -> Plotl
         [style.names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": "share: right above, wrong below", "range": [-1.08 * most, 1.08 * most], "showticklabels": False},
-        height=130,
+        height=122,
         width=NARROW,
         barmode="relative",
         bargap=0,

@@ -200,7 +200,7 @@ def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
     drawn_rows = gap_figure(board, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
     assert drawn_rows["tickvals"] == list(range(len(names)))
     assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
-    assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 22
+    assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 28
 
 
 def test_long_titles_are_shortened_and_stay_different():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import lzma
+import os
 import shutil
 import struct
 import sys
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +25,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile  # also reads members compressed with zstd
 
-MAX_MEMBERS = 100_000  # of a zip; an evaluation log has one member per sample
+MAX_MEMBERS = 250_000  # of a zip; an evaluation log has one member per sample
 START = 65_536  # bytes at the start of a file by which readers may recognise it
 MAX_DOCUMENT_BYTES = 2**30  # bytes of a JSON document, which is read into memory as a whole
 # Members of Inspect AI logs, which are appended to: of several files with the same name the last counts, as in Inspect AI.
@@ -40,10 +42,14 @@ def zip_member(path: Path, name: str) -> bytes | None:
     return None
 
 
-def files_below(folder: Path, *endings: str) -> list[Path]:
-    """Return the files below a folder with these endings in any case. Hidden ones, and those that macOS adds, are left out."""
-    paths = (path for path in folder.rglob("*") if path.name.lower().endswith(endings or "") and "__MACOSX" not in path.parts)
-    return sorted(path for path in paths if path.is_file() and not path.name.startswith("."))
+def files_below(folder: Path, *endings: str) -> Iterator[Path]:
+    """Yield the files below a folder with these endings in any case. Hidden ones, and those that macOS adds, are left out."""
+    paths: list[str] = []  # a log has a file for each sample, and texts are sorted ten times as fast as paths
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__MACOSX"]
+        chosen = (name for name in names if name.lower().endswith(endings or "") and not name.startswith("."))
+        paths += filter(os.path.isfile, (os.path.join(place, name) for name in chosen))
+    yield from map(Path, sorted(paths, key=lambda path: path.split(os.sep)))
 
 
 def beginning(path: Path) -> bytes:
@@ -210,15 +216,17 @@ def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingL
     encrypted = [member for member in archive.infolist() if member.flag_bits & ENCRYPTED]
     if encrypted:
         _check_password(archive, min(encrypted, key=lambda member: member.file_size or sys.maxsize), name, password)
-    root = target.resolve()
+    root, made = str(target.resolve()), set()
     for member in archive.infolist():
-        path = (target / member.filename).resolve()
-        if not path.is_relative_to(root):
+        path = os.path.normpath(os.path.join(root, member.filename))  # nothing in it is a link: members become plain files
+        if path != root and not path.startswith(root + os.sep):
             raise refuse(name, "the zip holds a path that leads out of it", value=member.filename)
         if member.is_dir():
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(member) as packed, path.open("wb") as out:
+        if (parent := os.path.dirname(path)) not in made:
+            Path(parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
+        with archive.open(member) as packed, open(path, "wb") as out:
             shutil.copyfileobj(packed, out)
 
 

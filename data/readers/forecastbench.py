@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.file_folder_or_zip import Incoming, beginning
+from data.importing.file_folder_or_zip import Incoming, beginning, files_below
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
@@ -34,6 +35,7 @@ market question has no date, and counts for its latest resolved date. If a set h
 ELICITATION = "forecast"
 SOURCE = "ForecastBench (Karger et al. 2025), resolution set"
 ABOUT = {"question_set", "question-set", "forecast_due_date", "forecast_date"}  # a set has at least one of these keys
+CHECKED = 300  # files of a folder that are opened to recognise it
 BEGINNING = 4096  # bytes at the start of a file that are searched for such a key
 NOT_RESOLVED = "the question is not resolved to yes or no"
 REPEATED = "forecasts that a forecaster later changed; the last one counts"
@@ -41,16 +43,17 @@ REPEATED = "forecasts that a forecaster later changed; the last one counts"
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
-        return any(_kind(incoming.part(path).document) in ("resolutions", "forecasts") for path in _sets(incoming.folder))
+        return any(
+            _kind(incoming.part(path).document) in ("resolutions", "forecasts") for path in _sets(incoming.folder, CHECKED)
+        )
     return _kind(incoming.document) in ("resolutions", "forecasts")
 
 
-def _sets(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*.json")):
-        if path.is_file() and not path.name.startswith("."):
-            start = beginning(path)[:BEGINNING]
-            if any(f'"{key}"'.encode() in start for key in ABOUT):
-                yield path
+def _sets(folder: Path, most: int | None = None) -> Iterator[Path]:
+    for path in islice(files_below(folder, ".json"), most):
+        start = beginning(path)[:BEGINNING]
+        if any(f'"{key}"'.encode() in start for key in ABOUT):
+            yield path
 
 
 def _kind(document: object) -> str | None:

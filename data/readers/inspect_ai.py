@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from data.importing.column_mapping import excerpt
-from data.importing.file_folder_or_zip import START, Incoming, zip_member
+from data.importing.file_folder_or_zip import START, Incoming, files_below, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
@@ -129,7 +129,7 @@ class Sample:
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
-        return _header_path(incoming.folder) is not None or any(incoming.folder.rglob("*.eval"))
+        return _header_path(incoming.folder) is not None or any(files_below(incoming.folder, ".eval"))
     return {"task", "model"} <= as_dict(as_dict(incoming.document).get("eval")).keys()
 
 
@@ -182,13 +182,13 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 def _samples(folder: Path, incoming: Incoming) -> Iterator[tuple[str, Any]]:
     """Yield the samples of an unpacked log: a file each or, if they are chunked, a folder with ``sample.json`` and its parts."""
-    paths = sorted(folder.rglob("*.json"))  # an id with a slash becomes a folder
+    paths = [*files_below(folder, ".json")]  # an id with a slash becomes a folder
     chunked = {path.parent for path in paths if path.name == SHELL and CHUNKED.search(path.parent.name)}
     for path in paths:
         own = path.parent in chunked and path.name == SHELL
         if own:
             yield f"samples/{path.parent.name}", _chunked_sample(path, incoming)
-        elif not chunked.intersection(path.parents):
+        elif not (chunked and chunked.intersection(path.parents)):
             yield f"samples/{path.name}", _document(path, incoming)
 
 

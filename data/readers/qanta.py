@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         if (incoming.folder / "dataset.json").exists():
             return False
-        return any(_kind(path.name, beginning(path)) for path in files_below(incoming.folder, *ENDINGS)[:SAMPLE])
+        return any(_kind(path.name, beginning(path)) for path in islice(files_below(incoming.folder, *ENDINGS), SAMPLE))
     return _kind(incoming.name, incoming.start) is not None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ SAMPLE = 200  # files of a folder that are searched for matches
 
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
-        starts = map(beginning, files_below(incoming.folder, *ENDINGS)[:SAMPLE])
+        starts = map(beginning, islice(files_below(incoming.folder, *ENDINGS), SAMPLE))
         keys = (b'"match_teams"', b'"match_questions"', b'"tossups"')
         return not (incoming.folder / "dataset.json").exists() and any(key in start for start in starts for key in keys)
     if not any(key in incoming.start for key in (b'"match_', b'"objects"', b'"tossups"')):

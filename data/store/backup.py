@@ -54,12 +54,7 @@ def restore_backup(store: Store, source: Path) -> list[str]:
         raise StoreError(f"{tokens} has no checksum; remove it and {TOKENS_LOCK}, and create new tokens afterwards")
     version = intact_version(backup)
     private = store.adopt(backup, version.name, is_copy=False)
-    try:
-        copy_changes(backup.register, store.register)
-        copy_sessions(backup.register.play_log(), store.register.play_log())
-        copy_selections(backup.files, store.files)
-    except OSError as error:
-        raise StoreError(f"the data is restored, but not all of the audit, sessions and stored selections: {error}") from error
+    _copy_logs(backup, store, "restored")
     return private
 
 
@@ -75,13 +70,18 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     if not target.files.copied:
         _check_no_other_files(target.files.root)
     _copy_in_force(source, target)
+    _copy_logs(source, target, "copied")
+    return intact_version(target)
+
+
+def _copy_logs(source: Store, target: Store, done: str) -> None:
+    """Copy what people did and kept, after the data. ``done`` is what was done with the data."""
     try:
         copy_changes(source.register, target.register)
         copy_sessions(source.register.play_log(), target.register.play_log())
         copy_selections(source.files, target.files)
     except OSError as error:
-        raise StoreError(f"the data is copied, but not all of the audit, sessions and stored selections: {error}") from error
-    return intact_version(target)
+        raise StoreError(f"the data is {done}, but not all of the audit, sessions and stored selections: {error}") from error
 
 
 def _check_no_other_files(folder: Path) -> None:

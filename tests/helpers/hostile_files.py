@@ -497,7 +497,7 @@ add("bomb", {
     "zip": ("toy.zip", lambda: zipped(BUNDLE | {"responses/a.csv": bytes(50 * 2**20)}), TOO_LARGE),
     "zip of many members": ("toy.zip", lambda: zipped(BUNDLE | {f"responses/{index}.csv": bytes(2**16) for index in range(100)}), TOO_LARGE),
     "zip of packed members": ("toy.zip", lambda: zipped(BUNDLE | {f"responses/{index}.csv.gz": gzip.compress(bytes(2**20)) for index in range(8)}), TOO_LARGE),
-    "zip of more than 100,000 members": ("toy.zip", lambda: zipped({f"{index}": b"" for index in range(100_001)}), "more than 100,000 files"),
+    "zip of more than 250,000 members": ("toy.zip", lambda: zipped({f"{index}": b"" for index in range(250_001)}), "more than 250,000 files"),
     "zip that says it is small": ("toy.zip", lambda: understated(zipped({"dataset.json": bytes(20 * 2**20)}), 10), DAMAGED),
     "a log of Inspect": ("run.eval", lambda: zipped({"header.json": "{}", "samples/1_epoch_1.json": bytes(50 * 2**20)}), TOO_LARGE),
     "zip in zip": ("toy.zip", lambda: zipped({"inner.zip": zipped({"x": bytes(20 * 2**20)})}), UNKNOWN),

@@ -9,7 +9,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from data.importing.column_mapping import ColumnMapping
-from data.importing.file_folder_or_zip import Incoming
+from data.importing.file_folder_or_zip import Incoming, files_below
 from data.importing.report import FirstRows, Hint, Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
@@ -131,9 +131,7 @@ def _read(incoming: Incoming) -> list[Table]:
 
 
 def _parts(folder: Path, incoming: Incoming) -> Iterator[Incoming]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.startswith(".") and path.stat().st_size:
-            yield incoming.part(path)
+    yield from (incoming.part(path) for path in files_below(folder) if path.stat().st_size)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:

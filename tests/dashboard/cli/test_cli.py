@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.settings import VERSION
+from data.importing.seed import BUNDLED
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import start_server
 from tests.helpers.stores import file_times, listed_datasets
@@ -234,7 +235,7 @@ def test_answers_to_a_sample_bring_the_samples_first(cli, tmp_path):
     path, store = tmp_path / "answers.csv", tmp_path / "store"
     path.write_text("question_id,clue,guess,confidence\nlit-01,0,Dracula,0.25\n", encoding="utf-8")
     assert cli("import", path, "--dataset", "pyramid", "--model", "m", store=store).returncode == 0
-    assert [line.partition(":")[0] for line in listed_datasets(cli, store)] == ["pyramid", "lifeeval", "tone"]
+    assert [line.partition(":")[0] for line in listed_datasets(cli, store)] == [path.name for path in BUNDLED]
     refused = cli("datasets", "samples", "remove", store=store)
     assert refused.returncode == 1 and "runs to pyramid; nothing was removed" in refused.stderr
 

@@ -43,10 +43,7 @@ def write_tables(text: str) -> str:
 
 
 def _keys(kinds: Mapping[str, Kind[Any]]) -> str:
-    return table(
-        ["key", "meaning"],
-        [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()],
-    )
+    return table(["key", "meaning"], [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()])
 
 
 def _meaning(kind: Kind[Any]) -> str:

@@ -49,11 +49,7 @@ class Score(msgspec.Struct):
 @click.option("--dataset", metavar="ID", help="Dataset in the store that the files answer.")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
 @click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
-@click.option(
-    "--human",
-    metavar="NAME",
-    help=HUMAN_HELP,
-)
+@click.option("--human", metavar="NAME", help=HUMAN_HELP)
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U relative to R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong in accuracy; left out by default.")

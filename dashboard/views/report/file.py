@@ -239,8 +239,7 @@ class ReportParameters(Parameters, frozen=True):
     """Which views are saved."""
 
     view: Annotated[
-        tuple[str, ...],
-        Views("a page to save: its path and query, percent-encoded as one value; `/` by default"),
+        tuple[str, ...], Views("a page to save: its path and query, percent-encoded as one value; `/` by default")
     ] = ("/",)
 
 

@@ -178,13 +178,7 @@ def test_listed_host_names_are_accepted(copied):
     assert status == {"lab.example:80": 200, "other.example": 403}
 
 
-NAMES = [
-    "../../../etc/passwd",
-    "..\\..\\x.csv",
-    "a\x00b",
-    "\u202egnp.csv",
-    "x" * 5000,
-]
+NAMES = ["../../../etc/passwd", "..\\..\\x.csv", "a\x00b", "\u202egnp.csv", "x" * 5000]
 
 
 def test_a_file_name_is_never_used_as_a_path(open_client):

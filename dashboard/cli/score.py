@@ -14,12 +14,11 @@ from dashboard.cli.progress import print_remarks, progress_bar, refusal
 from dashboard.http.messages import message_with_allowed
 from dashboard.registry.keys import MetricsParameters
 from dashboard.settings import Settings
-from dashboard.uploads.summaries import IncomingRun, incoming_runs
+from dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
 from data.importing.ingest import DryRun, open_dry_run
-from data.importing.report import Refused, rows_without_answer
+from data.importing.report import Refused
 from data.plurals import counted
 from data.store import open_store
-from data.store.answer_states import OTHER_STATES
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import read_address, read_facets, read_selection
@@ -126,10 +125,7 @@ def score_lines(score: Score) -> Iterator[str]:
     facts = {run.run: run for run in score.runs}
     for row in score.leaderboard.rows:
         run = facts[row.run]
-        line = f"{row.model} ({row.elicitation}): {counted(run.items, 'item')} of {counted(run.questions, 'question')}"
-        line += f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else ""
-        states = {state: getattr(run, state) for state in OTHER_STATES}
-        line += "".join(f"; {part}" for part in rows_without_answer(states, run.skipped))
+        line = f"{row.model} ({row.elicitation}): {answered(run)}"
         if score.leaderboard.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else f", its own: {row.unranked}"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.cli import COMMANDS
 from dashboard.settings import VERSION
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import start_server
@@ -197,6 +198,13 @@ def test_help(cli, command):
     done = cli(*command, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: python -m dashboard{''.join(f' {part}' for part in command)} ")
+
+
+def test_help_has_every_command_under_its_task(cli):
+    text = cli("--help").stdout
+    sections = re.findall(r"^(\S[^:\n]*):\n((?:  .*\n)+)", text, re.MULTILINE)
+    listed = {name: title for title, lines in sections for name in re.findall(r"^  ([a-z]+) +[A-Z]", lines, re.MULTILINE)}
+    assert listed.keys() == COMMANDS.keys() and len({*listed.values()}) == 5 and "..." not in text.partition("Options:")[2]
 
 
 def test_datasets_of_an_empty_store(cli, tmp_path):

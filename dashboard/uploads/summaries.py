@@ -72,8 +72,7 @@ def answered(run: IncomingRun, dataset: str = "") -> str:
     """Return a run with what it answered and what it did not, which counts in no metric, or only in some."""
     missing = [f"{counted(run.missing_questions, 'question')} not answered"] if run.missing_questions else []
     missing += rows_without_answer({state: getattr(run, state) for state in OTHER_STATES}, run.skipped)
-    of = f" of {dataset}" if dataset else ""
-    items = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')}{of}"
+    items = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')}" + (f" of {dataset}" if dataset else "")
     return "; ".join([items, *missing])
 
 

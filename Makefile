@@ -16,7 +16,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test test-slow test-hostile test-long walk test-cluster soak test-libraries calibrate-ourselves bench bench-quick bench-load bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test test-slow test-hostile test-long walk test-cluster soak test-libraries calibrate-ourselves bench bench-quick bench-load bench-metrics lock clean audit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,9 @@ lock: $(RUNTIME) ## rewrite the locks from pyproject.toml (UPGRADE=1: newest ver
 
 sbom: $(DEV) ## write sbom.json: what Clueline is made of, as CycloneDX, from requirements.lock
 	@$(PY) scripts/write-sbom requirements.lock sbom.json
+
+audit: ## list locked packages with known vulnerabilities, where a source of advisories can be reached
+	@scripts/audit-dependencies requirements.lock
 
 clean: ## remove .venv, .venv-bench and caches (keeps the store)
 	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -194,12 +194,7 @@ class ResultCache:
             self._cache = NullCache()
 
     def get(
-        self,
-        key: str,
-        compute: Callable[[], bytes],
-        decode: Callable[[bytes], T],
-        wait: float = math.inf,
-        client: Client = SELF,
+        self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T], wait: float = math.inf, client: Client = SELF
     ) -> T:
         """Return the decoded value of a key, computed if it is absent or ``decode`` raises ``msgspec.MsgspecError``.
 

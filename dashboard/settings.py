@@ -111,7 +111,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Who may read: everybody who can reach the server (`open`); holders of a `token`, who log in at "
             "`/login`, and users named by a trusted proxy; or the same people without the login page (`proxy`). Datasets can be "
-            "private in any case; see docs/security.md.",
+            "private in any case; see docs/security.md."
         ),
     ] = "open"
     samples: Annotated[
@@ -122,7 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["token", "open", "off"],
         Meta(
             description="Who may upload, withdraw and restore runs over HTTP: holders of a `token`, everybody who can reach the "
-            "server (`open`, for a laptop), or nobody (`off`).",
+            "server (`open`, for a laptop), or nobody (`off`)."
         ),
     ] = "token"
     watch: Annotated[
@@ -135,8 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     max_upload_mb: Annotated[
-        int,
-        Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A compressed file can unpack to ten times this size."),
+        int, Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A compressed file can unpack to ten times this size.")
     ] = 1024
     hosts: Annotated[
         tuple[HostName, ...],
@@ -243,8 +242,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 0
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"],
-        Meta(description="The server logs messages of this level and above."),
+        Literal["debug", "info", "warning", "error"], Meta(description="The server logs messages of this level and above.")
     ] = "info"
     log_format: Annotated[
         Literal["text", "json"],
@@ -258,7 +256,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description="Password of the GRACE release's zip, for `python -m dashboard import`. Without it, the command asks for "
-            "it on a terminal. It is never stored.",
+            "it on a terminal. It is never stored."
         ),
     ] = ""
 

@@ -13,33 +13,44 @@ import click
 from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
-COMMANDS = {
-    "serve": "dashboard.cli.serve:serve",
-    "import": "dashboard.cli.importing:import_command",
-    "batch": "dashboard.cli.importing:batch_command",
-    "check": "dashboard.cli.check:check_command",
-    "score": "dashboard.cli.score:score_command",
-    "doctor": "dashboard.cli.doctor:doctor",
-    "export": "dashboard.cli.export:export_group",
-    "grades": "dashboard.cli.gradings:grades_command",
-    "datasets": "dashboard.cli.datasets:datasets_group",
-    "backup": "dashboard.cli.store:backup",
-    "report": "dashboard.cli.report:report_command",
-    "restore": "dashboard.cli.store:restore",
-    "lake": "dashboard.cli.store:lake",
-    "mcp": "dashboard.cli.mcp:mcp_command",
-    "migrate": "dashboard.cli.store:migrate",
-    "models": "dashboard.cli.models:models_group",
-    "repair": "dashboard.cli.store:repair",
-    "sign": "dashboard.cli.tokens:sign",
-    "invite": "dashboard.cli.sessions:invite",
-    "collect": "dashboard.cli.sessions:collect_command",
-    "tag": "dashboard.cli.datasets:tag_command",
-    "verify": "dashboard.cli.store:verify",
-    "token": "dashboard.cli.tokens:token_group",
-    "view": "dashboard.cli.report:view",
-    "watch": "dashboard.cli.watch:watch_command",
+TASKS = {
+    "Look at answers": {
+        "serve": "dashboard.cli.serve:serve",
+        "view": "dashboard.cli.report:view",
+        "report": "dashboard.cli.report:report_command",
+        "score": "dashboard.cli.score:score_command",
+        "check": "dashboard.cli.check:check_command",
+        "mcp": "dashboard.cli.mcp:mcp_command",
+    },
+    "Bring answers in, and take them along": {
+        "import": "dashboard.cli.importing:import_command",
+        "batch": "dashboard.cli.importing:batch_command",
+        "watch": "dashboard.cli.watch:watch_command",
+        "datasets": "dashboard.cli.datasets:datasets_group",
+        "export": "dashboard.cli.export:export_group",
+        "lake": "dashboard.cli.store:lake",
+    },
+    "Review and describe runs": {
+        "grades": "dashboard.cli.gradings:grades_command",
+        "models": "dashboard.cli.models:models_group",
+        "tag": "dashboard.cli.datasets:tag_command",
+    },
+    "Let people in": {
+        "invite": "dashboard.cli.sessions:invite",
+        "collect": "dashboard.cli.sessions:collect_command",
+        "token": "dashboard.cli.tokens:token_group",
+        "sign": "dashboard.cli.tokens:sign",
+    },
+    "Keep the store": {
+        "doctor": "dashboard.cli.doctor:doctor",
+        "backup": "dashboard.cli.store:backup",
+        "restore": "dashboard.cli.store:restore",
+        "migrate": "dashboard.cli.store:migrate",
+        "verify": "dashboard.cli.store:verify",
+        "repair": "dashboard.cli.store:repair",
+    },
 }
+COMMANDS = {name: place for commands in TASKS.values() for name, place in commands.items()}
 
 
 class _Commands(click.Group):
@@ -54,6 +65,12 @@ class _Commands(click.Group):
         module, _, name = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for task, commands in TASKS.items():
+            with formatter.section(task):
+                known = [(name, self.get_command(ctx, name)) for name in commands]
+                formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in known if command])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["dashboard.arguments"] = [*args]  # as they were given, for messages that repeat them (progress.py)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dashboard.cli.format_docs import table
+from dashboard.cli.format_docs import filled, table
 from dashboard.registry.addresses import ROUTES, Route
 from dashboard.registry.pages import PAGES, PageParameters
 from dashboard.views.upload import DatasetUploadParameters, UploadParameters
@@ -33,20 +33,11 @@ def write_tables(text: str) -> str:
         "keys of uploads": _keys(DatasetUploadParameters.kinds() | UploadParameters.kinds()),
         "keys of pages": _keys_of_pages(),
     }
-    for name, rows in tables.items():
-        start, end = f"<!-- {name}, generated -->", f"<!-- end of {name} -->"
-        if text.count(start) != 1 or text.count(end) != 1:
-            raise ValueError(f"docs/api.md has no place for the table {name!r}: {start} and {end}")
-        before, _, rest = text.partition(start)
-        text = f"{before}{start}\n{rows}\n{end}{rest.partition(end)[2]}"
-    return text
+    return filled(text, tables)
 
 
 def _keys(kinds: Mapping[str, Kind[Any]]) -> str:
-    return table(
-        ["key", "meaning"],
-        [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()],
-    )
+    return table(["key", "meaning"], [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()])
 
 
 def _meaning(kind: Kind[Any]) -> str:

@@ -17,14 +17,13 @@ from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, 
 from dashboard.http.messages import error_message, message_with_allowed
 from dashboard.settings import Settings
 from dashboard.ui.text import p_value_text, short
-from dashboard.uploads.summaries import IncomingRun, incoming_runs
+from dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
 from data.importing.ingest import DryRun, import_paths, open_dry_run
-from data.importing.report import Refused, rows_without_answer
+from data.importing.report import Refused
 from data.importing.seed import seed
 from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Snapshot, Store, StoreError, open_store
-from data.store.answer_states import OTHER_STATES
 from queries.compare import Difference, comparison
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.inference import SMALL_SAMPLE
@@ -299,11 +298,7 @@ def _few(questions: int) -> str:
 
 
 def _title(run: IncomingRun, dataset: str) -> str:
-    """Return a run with what it did not answer: this counts in no metric, or only in some."""
-    missing = [f"{counted(run.missing_questions, 'question')} not answered"] if run.missing_questions else []
-    missing += rows_without_answer({state: getattr(run, state) for state in OTHER_STATES}, run.skipped)
-    answered = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')} of {dataset}"
-    return "; ".join([f"{run.model} ({run.elicitation}), {answered}", *missing])
+    return f"{run.model} ({run.elicitation}), {answered(run, dataset)}"
 
 
 def markdown(dataset: str, runs: Sequence[IncomingRun], verdicts: Sequence[Verdict]) -> str:

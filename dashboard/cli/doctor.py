@@ -95,12 +95,8 @@ def disk(settings: Settings) -> Iterator[Finding]:
     if (folder / "tokens.json").exists() and (folder / "tokens.json").stat().st_mode & 0o077:
         yield Finding("Other users can read tokens.json.", f"chmod 600 {folder / 'tokens.json'}")
     free = shutil.disk_usage(folder).free
-    space = Finding(f"{free / GIB:,.1f} GiB free at {folder}")
-    yield (
-        space
-        if free > LITTLE
-        else space._replace(remedy="Make room: imports need it, and the cache gives way to them.", fault=free < FULL)
-    )
+    remedy = "" if free > LITTLE else "Make room: imports need it, and the cache gives way to them."
+    yield Finding(f"{free / GIB:,.1f} GiB free at {folder}", remedy, fault=free < FULL)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -129,12 +125,8 @@ def memory(settings: Settings) -> Iterator[Finding]:
     """Whether what the workers may keep fits in this machine."""
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     asked = settings.workers * settings.memory_mb * 2**20
-    finding = Finding(f"{settings.workers} workers keep at most {asked / GIB:,.1f} of {available / GIB:,.1f} GiB of memory")
-    yield (
-        finding
-        if asked < SHARE_OF_MEMORY * available
-        else finding._replace(remedy="Set CLUELINE_MEMORY_MB or CLUELINE_WORKERS lower.")
-    )
+    text = f"{settings.workers} workers keep at most {asked / GIB:,.1f} of {available / GIB:,.1f} GiB of memory"
+    yield Finding(text, "" if asked < SHARE_OF_MEMORY * available else "Set CLUELINE_MEMORY_MB or CLUELINE_WORKERS lower.")
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:

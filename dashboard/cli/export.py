@@ -78,11 +78,13 @@ def export_run(settings: Settings, run: str, dest: Path, schema: str | None) -> 
     aggregate results and a record for each answer, as its datastore has them.
     """
     store = open_store(settings.store)
-    if schema:
-        dataset = _export_evaluation(store, run, dest)
-        if dataset in Tokens(store.register).record().private:
-            click.echo(f"The dataset {dataset} is private; these files cannot say so.")
-        return
+    dataset = _export_evaluation(store, run, dest) if schema else _export_responses(store, run, dest)
+    if dataset in Tokens(store.register).record().private:
+        click.echo(f"The dataset {dataset} is private; {'these files' if schema else 'this file'} cannot say so.")
+
+
+def _export_responses(store: Store, run: str, dest: Path) -> str:
+    """Write the responses of a run to a new file, and return its dataset."""
     form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
     if form is None:
         raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
@@ -92,8 +94,7 @@ def export_run(settings: Settings, run: str, dest: Path, schema: str | None) -> 
         _check_new(dest)
         (draft / "responses").replace(dest)
     click.echo(f"{dest}: responses of run {run}")
-    if dataset in Tokens(store.register).record().private:
-        click.echo(f"The dataset {dataset} is private; this file cannot say so.")
+    return dataset
 
 
 def _export_evaluation(store: Store, run: str, dest: Path) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as with_changes
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -68,6 +69,46 @@ class FileOptions(TypedDict):
     confidence_pattern: str
 
 
+def checked(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a ``callback`` that reads what was given for an option; what is invalid is reported with the option."""
+
+    def callback(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+        try:
+            return read(given)
+        except (BadMapping, BadTag, ValueError) as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
+
+
+def _matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[str | None], str | None]:
+    """Return a function that returns a text that matches or is absent. Else it raises ``ValueError``."""
+
+    def read(text: str | None) -> str | None:
+        if text is not None and not pattern.fullmatch(text):
+            raise ValueError(otherwise)
+        return text
+
+    return read
+
+
+def _read_columns(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = [text.partition("=") for text in texts]
+    for role, equals, column in pairs:
+        if not equals or role not in ROLES:
+            raise ValueError(f"{role + equals + column!r} is not ROLE=COLUMN; the roles: {', '.join(ROLES)}")
+    return tuple((role, column) for role, _, column in pairs)
+
+
+def _check_form(form: str | None) -> str | None:
+    if form is not None and form not in readers():
+        raise ValueError(f"this version reads: {', '.join(sorted(readers()))}")
+    return form
+
+
+read_tags = checked(lambda texts: tuple(map(read_tag, texts)))
+
+
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the argument for paths and the options of ``FileOptions`` to a command."""
     for decorate in (
@@ -92,7 +133,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--align",
             metavar="content|OFFSET",
-            callback=_read_align,
+            callback=checked(_matching(ALIGN, "write content, or a whole number such as -1 or 100")),
             help="Ids of questions that differ from the dataset: align by text and reference answer, or add a number to each.",
         ),
         click.option(
@@ -106,11 +147,14 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             "columns",
             metavar="ROLE=COLUMN",
             multiple=True,
-            callback=_read_columns,
+            callback=checked(_read_columns),
             help=f"Role of a column of another project's table; can be repeated. Roles: {', '.join(ROLES)}.",
         ),
         click.option(
-            "--words", metavar="WORD=SHARE,...", callback=_read_words, help="What words of confidence mean, as in 'certain=.95'."
+            "--words",
+            metavar="WORD=SHARE,...",
+            callback=checked(lambda text: read_words(text) if text else {}),
+            help="What words of confidence mean, as in 'certain=.95'.",
         ),
         click.option(
             "--agreement",
@@ -121,19 +165,17 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             "--confidence-pattern",
             metavar="PATTERN",
             default="",
-            callback=_read_pattern,
+            callback=checked(lambda text: text and read_pattern(text).text),
             help="How outputs state a confidence, as in 'Confidence: {percent}' or '{share} sure'.",
         ),
         click.option(
-            "--map",
-            type=click.Choice(SCORE_MAPS),
-            help="Makes probabilities of scores that are none, fitted to other questions.",
+            "--map", type=click.Choice(SCORE_MAPS), help="Makes probabilities of scores that are none, fitted to other questions."
         ),
         click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
         click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
-        click.option("--as", "form", metavar="FORMAT", callback=_check_form, help="Format; detected by default."),
+        click.option("--as", "form", metavar="FORMAT", callback=checked(_check_form), help="Format; detected by default."),
         click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
     ):
         command = decorate(command)
@@ -151,14 +193,6 @@ def format_list() -> str:
 def labelled(tags: tuple[tuple[str, str], ...], label: str | None) -> tuple[tuple[str, str], ...]:
     """Return tags with the label of a run, which is one, too."""
     return (*tags, checked_tag(LABEL, label)) if label else tags
-
-
-def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return tags and their values; used as a click ``callback``."""
-    try:
-        return tuple(read_tag(text) for text in texts)
-    except BadTag as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def import_options(
@@ -213,48 +247,6 @@ def mappings_folder(store: Store) -> Path:
     return store.local / MAPPINGS
 
 
-def _read_pattern(context: click.Context, parameter: click.Parameter, text: str) -> str:
-    try:
-        return text and read_pattern(text).text
-    except BadMapping as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _read_columns(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for text in texts:
-        role, equals, column = text.partition("=")
-        if not equals or role not in ROLES:
-            raise click.BadParameter(f"{text!r} is not ROLE=COLUMN; the roles: {', '.join(ROLES)}")
-        pairs.append((role, column))
-    return tuple(pairs)
-
-
-def _read_words(context: click.Context, parameter: click.Parameter, text: str | None) -> dict[str, float]:
-    try:
-        return read_words(text) if text else {}
-    except BadMapping as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _read_align(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    if text is not None and not ALIGN.fullmatch(text):
-        raise click.BadParameter("write content, or a whole number such as -1 or 100")
-    return text
-
-
-def _read_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    if name is not None and not NAME.fullmatch(name):
-        raise click.BadParameter("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
-    return name
-
-
-def _check_form(context: click.Context, parameter: click.Parameter, form: str | None) -> str | None:
-    if form is not None and form not in readers():
-        raise click.BadParameter(f"this version reads: {', '.join(sorted(readers()))}")
-    return form
-
-
 ATTEMPTS = 3  # attempts to type a password
 
 
@@ -266,7 +258,12 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option("--names", is_flag=True, help="Keep the names of human teams; by default, they get pseudonyms.")
 @click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
 @click.option("--label", metavar="TEXT", help="What tells the runs from others of their model; short for --tag label=TEXT.")
-@click.option("--save-mapping", metavar="NAME", callback=_read_name, help="Keep the roles of the columns under this name.")
+@click.option(
+    "--save-mapping",
+    metavar="NAME",
+    callback=checked(_matching(NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
+    help="Keep the roles of the columns under this name.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.pass_obj
 def import_command(

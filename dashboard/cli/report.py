@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from dashboard.access import signed_links
-from dashboard.cli.progress import CommandRefused
+from dashboard.cli.progress import CommandRefused, seed_empty_store
 from dashboard.settings import Settings
 from data.store import open_store
 
@@ -42,7 +42,8 @@ def report_command(
     metrics. Links lead to the other views of the file or, if CLUELINE_URL is set, to the server. Put VIEWS in quotes, because
     shells interpret "&" and "?".
 
-    With --site, all pages of a dataset are written to a folder, with links among them, for GitHub Pages or an archive.
+    With --site, all pages of a dataset are written to a folder, with links among them, for GitHub Pages or an archive. If the
+    store is empty, the bundled datasets are imported first, unless CLUELINE_SAMPLES=no.
     """
     if (output is None) == (site is None) or bool(views) != (output is not None):
         raise click.UsageError("Name views and --output FILE, or --site FOLDER.")
@@ -55,7 +56,10 @@ def report_command(
     settings = msgspec.structs.replace(settings, store=store or settings.store, workers=4)
     target = output or site
     assert target is not None
-    open_store(settings.store).check_outside(target)
+    opened = open_store(settings.store)
+    opened.check_outside(target)
+    if settings.samples == "yes":
+        seed_empty_store(opened)
     app = create_app(settings)
     context: AbstractContextManager[object] = app.test_request_context("/") if public else app.app_context()
     try:

@@ -14,12 +14,11 @@ from dashboard.cli.progress import print_remarks, progress_bar, refusal
 from dashboard.http.messages import message_with_allowed
 from dashboard.registry.keys import MetricsParameters
 from dashboard.settings import Settings
-from dashboard.uploads.summaries import IncomingRun, incoming_runs
+from dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
 from data.importing.ingest import DryRun, open_dry_run
-from data.importing.report import Refused, rows_without_answer
+from data.importing.report import Refused
 from data.plurals import counted
 from data.store import open_store
-from data.store.answer_states import OTHER_STATES
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import read_address, read_facets, read_selection
@@ -49,11 +48,7 @@ class Score(msgspec.Struct):
 @click.option("--dataset", metavar="ID", help="Dataset in the store that the files answer.")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
 @click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
-@click.option(
-    "--human",
-    metavar="NAME",
-    help=HUMAN_HELP,
-)
+@click.option("--human", metavar="NAME", help=HUMAN_HELP)
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U relative to R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong in accuracy; left out by default.")
@@ -130,10 +125,7 @@ def score_lines(score: Score) -> Iterator[str]:
     facts = {run.run: run for run in score.runs}
     for row in score.leaderboard.rows:
         run = facts[row.run]
-        line = f"{row.model} ({row.elicitation}): {counted(run.items, 'item')} of {counted(run.questions, 'question')}"
-        line += f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else ""
-        states = {state: getattr(run, state) for state in OTHER_STATES}
-        line += "".join(f"; {part}" for part in rows_without_answer(states, run.skipped))
+        line = f"{row.model} ({row.elicitation}): {answered(run)}"
         if score.leaderboard.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else f", its own: {row.unranked}"

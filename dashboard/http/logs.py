@@ -27,13 +27,8 @@ SECRETS = re.compile(
 TEXT = "[%(asctime)s] [%(process)d] [%(levelname)s] %(message)s%(suffix)s"
 JSON_FIELDS = ["levelname", "name", "message", "process", "request_id"]
 JSON_NAMES = {"levelname": "level", "name": "logger"}
-QUIET = (
-    "/healthz",
-    "/readyz",
-    "/assets/",
-    "/_dash-component-suites/",
-    "/api/v1/play/words",
-)  # requests for these are logged at level debug
+# Requests for these are logged at level debug.
+QUIET = ("/healthz", "/readyz", "/assets/", "/_dash-component-suites/", "/api/v1/play/words")
 
 log = logging.getLogger(__name__)
 

@@ -84,10 +84,9 @@ class Server(BaseApplication):
 
         self.app = create_app(self.settings)
         if self.settings.watch:
-            from dashboard.service import EXTENSION
             from dashboard.uploads.watching import keep_watching
 
-            keep_watching(self.app.extensions[EXTENSION].store, self.settings.watch)
+            keep_watching(self._service(self.app).store, self.settings.watch)
         return self.app
 
     def begin_draining(self) -> float:
@@ -96,10 +95,13 @@ class Server(BaseApplication):
         Returns the seconds for which the worker still accepts requests, so that a load balancer can notice.
         """
         if self.app is not None:
-            from dashboard.service import EXTENSION
-
-            self.app.extensions[EXTENSION].draining = True
+            self._service(self.app).draining = True
         return self.settings.drain_notice_seconds
+
+    def _service(self, app: Flask) -> Any:
+        from dashboard.service import EXTENSION
+
+        return app.extensions[EXTENSION]
 
     def _end_with_server(self, server: object, worker: Any) -> None:
         end_with(worker.ppid)
@@ -111,9 +113,7 @@ class Server(BaseApplication):
 
     def _close(self, server: object, worker: object) -> None:
         if self.app is not None:
-            from dashboard.service import EXTENSION
-
-            self.app.extensions[EXTENSION].store.close()
+            self._service(self.app).store.close()
 
     def _forget_worker(self, server: object, worker: Any) -> None:
         if self.figures:

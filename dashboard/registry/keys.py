@@ -118,8 +118,7 @@ FirstCurve = Annotated[
 SecondCurve = Annotated[str, known_run("the second of these two runs; by default the next best", True)]
 BinnedRun = Annotated[str, known_run("the run whose bins are shown; the first run by default", True)]
 AcrossMetric = Annotated[
-    Metric,
-    MetricChoice("metric to compare across datasets; `net_score` by default", METRICS, "There is no metric {value!r}."),
+    Metric, MetricChoice("metric to compare across datasets; `net_score` by default", METRICS, "There is no metric {value!r}.")
 ]
 AcrossDatasets = Annotated[
     tuple[str, ...],
@@ -128,8 +127,7 @@ AcrossDatasets = Annotated[
     ),
 ]
 AcrossRows = Annotated[
-    Rows,
-    Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS),
+    Rows, Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS)
 ]
 AcrossTag = Annotated[str, Text("pool runs by the values of this tag, such as `reasoning`; none by default")]
 Metrics = Annotated[tuple[Metric, ...], MetricList("`brier,ece`: which metrics; all of them by default")]

@@ -184,12 +184,10 @@ def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
     dataset, slash, item = path.removeprefix("/questions/").partition("/")
     if path.startswith("/questions/") and slash:
         return PAGES["question"], unquote(dataset), unquote(item)
-    run = path.removeprefix("/runs/")
-    if path.startswith("/runs/") and run:
-        return PAGES["run"], _dataset_of(unquote(run)), unquote(run)
-    model = path.removeprefix("/models/")
-    if path.startswith("/models/") and model:
-        return PAGES["model"], None, unquote(model)
+    for name, folder in (("run", "/runs/"), ("model", "/models/")):
+        if path.startswith(folder) and path != folder:
+            item = unquote(path.removeprefix(folder))
+            return PAGES[name], _dataset_of(item) if name == "run" else None, item
     for page in PAGES.values():
         if page.path == path and page.name not in ("question", "run", "model", "nowhere"):
             return page, None, None

@@ -61,7 +61,8 @@ def characters(text: str) -> list[Character]:
                 opened.append(style)
             elif style in opened:
                 opened.remove(style)
-    shown += [Character(text[place], place, _sorted(opened)) for place in range(before, len(text))]
+    styles = _sorted(opened)
+    shown += [Character(text[place], place, styles) for place in range(before, len(text))]
     return _signed(shown)
 
 

@@ -344,16 +344,12 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[
     with process:
         try:
             output = _outcome(process, msgspec.json.encode(job), abandoned)
-        except Abandoned:
+        except BaseException as error:
             process.kill()
-            log.info("import of %r was stopped: its sender has left", job.name)
-            raise
-        except TimeoutError:
-            process.kill()
-            log.warning("import of %r was stopped after %d seconds", job.name, TIME_LIMIT)
-            raise
-        except BaseException:
-            process.kill()
+            if isinstance(error, Abandoned):
+                log.info("import of %r was stopped: its sender has left", job.name)
+            elif isinstance(error, TimeoutError):
+                log.warning("import of %r was stopped after %d seconds", job.name, TIME_LIMIT)
             raise
     if process.returncode != 0:
         log.warning("import of %r ended with code %d", job.name, process.returncode)

@@ -7,7 +7,10 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from data.importing.report import rows_without_answer
+from data.plurals import counted
 from data.store import Snapshot
+from data.store.answer_states import OTHER_STATES
 from queries.engine.common_questions import coverage
 from queries.runs import run
 from queries.selection import Selection
@@ -63,6 +66,14 @@ def incoming_runs(
         )
         for row in facts
     ]
+
+
+def answered(run: IncomingRun, dataset: str = "") -> str:
+    """Return a run with what it answered and what it did not, which counts in no metric, or only in some."""
+    missing = [f"{counted(run.missing_questions, 'question')} not answered"] if run.missing_questions else []
+    missing += rows_without_answer({state: getattr(run, state) for state in OTHER_STATES}, run.skipped)
+    items = f"{counted(run.items, 'item')} of {counted(run.questions, 'question')}" + (f" of {dataset}" if dataset else "")
+    return "; ".join([items, *missing])
 
 
 def runs_below_the_line(snapshot: Snapshot, names: Sequence[str]) -> list[str]:

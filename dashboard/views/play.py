@@ -49,14 +49,8 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
 STATUS = {
-    "unknown_session": 404,
-    "ended": 410,
-    "full": 403,
-    "not_invited": 403,
-    "not_joined": 403,
-    "no_step": 409,
-    "bad_answer": 400,
-}
+    "unknown_session": 404, "ended": 410, "full": 403, "not_invited": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400,
+}  # fmt: skip
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
 BY_THE_SERVER = {"counted", "due", "left", "received_ms", "timed_out"}  # fields of an entry that a client cannot set

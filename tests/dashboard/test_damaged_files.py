@@ -37,11 +37,7 @@ def flipped(content):
     return content[:place] + bytes([content[place] ^ 1 << PLACES.randrange(8)]) + content[place + 1 :]
 
 
-DAMAGE = {
-    "flipped": flipped,
-    "cut": lambda content: content[: len(content) // 2],
-    "zeroed": lambda content: bytes(len(content)),
-}
+DAMAGE = {"flipped": flipped, "cut": lambda content: content[: len(content) // 2], "zeroed": lambda content: bytes(len(content))}
 FILES = {
     "pointer": "CURRENT", "catalogue": "gen-*.duckdb", "responses": "objects/responses/*/*/*.parquet",
     "statistics": "objects/statistics/*/*/*.parquet", "notes": "objects/SWEPT",

@@ -2,18 +2,13 @@
 
 import pytest
 
-from dashboard.cli.format_docs import documentation, in_guide
+from dashboard.cli.format_docs import documents
 from data.readers import formats
-from tests.helpers.paths import ROOT
 
 
 def test_the_documentation_is_generated():
-    assert (ROOT / "docs" / "formats.md").read_text(encoding="utf-8") == documentation()
-
-
-def test_the_guide_has_the_table():
-    text = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
-    assert in_guide(text) == text
+    for path, text in documents().items():
+        assert path.read_text(encoding="utf-8") == text, path
 
 
 @pytest.mark.parametrize("format_", formats(), ids=lambda f: f.key)

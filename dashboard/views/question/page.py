@@ -29,7 +29,6 @@ from queries.buzzing.parameters import RULES
 from queries.calscore_steps import ClueStep, clue_steps
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question
-from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.selection.view_parameters_base import NoParameters
@@ -86,10 +85,7 @@ class QuestionPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """Draw the question, with the cursor at the clue that the address names."""
-    rules = request.parameters.rules
-    metric = request.parameters.metric or CATALOGUE[default_metric(request.facets)]
-    metrics = tuple(CATALOGUE[key] for key in sorted({metric.key, *SHOWN}))
-    question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules, metrics)
+    rules, metric, question = request.parameters.rules, _metric(request), _question(request)
     shown = request.parameters.pin or telling_runs(question, metric) or highlighted_runs(request)
     style = run_style(request.facets, question.runs, shown)
     cursor = _cursor(request, question)
@@ -147,7 +143,16 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: M
 
 def _check_exists(request: PageRequest[QuestionPage]) -> None:
     """Raise ``BadRequest`` if the question or the clue does not exist."""
-    _cursor(request, service().ask(question_query, request.selection, request.item))
+    _cursor(request, _question(request))
+
+
+def _metric(request: PageRequest[QuestionPage]) -> Metric:
+    return request.parameters.metric or CATALOGUE[default_metric(request.facets)]
+
+
+def _question(request: PageRequest[QuestionPage]) -> Question:
+    metrics = tuple(CATALOGUE[key] for key in sorted({_metric(request).key, *SHOWN}))
+    return question_with_buzzpoints(request.selection, request.facets, request.item or "", request.parameters.rules, metrics)
 
 
 def _shared_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:

@@ -16,15 +16,8 @@ from dashboard.http.paths import address
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import Replace, children_of, markup
 
-NO_OTHER_VIEW = (
-    "theme",
-    "embed",
-    "version",
-    "pin",
-    "clue",
-    "items",
-    signed_links.KEY,
-)  # keys that do not change which view it is
+# Keys that do not change which view it is.
+NO_OTHER_VIEW = ("theme", "embed", "version", "pin", "clue", "items", signed_links.KEY)
 ASKING = (html.Form, html.Dialog, html.Textarea, dcc.Store, dcc.Slider)  # these need a server
 BUTTONS = ("data-download", "data-pin", "data-toggles")  # what the scripts of a file still do
 NAMES = ("htmlFor", "aria-labelledby", "aria-describedby", "aria-controls")  # attributes that name ids

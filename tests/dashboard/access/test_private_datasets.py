@@ -324,11 +324,7 @@ def signed_page(lab, cli, page):
     return drawn, [html.unescape(address) for address in re.findall(r'["\\](/(?:api/v1/|_rows)[^"\\]*)', drawn)]
 
 
-TABLES = {
-    "/": "leaderboard.csv",
-    "/questions": "questions.csv",
-    "/runs": "runs.csv",
-}
+TABLES = {"/": "leaderboard.csv", "/questions": "questions.csv", "/runs": "runs.csv"}
 
 
 @pytest.mark.parametrize("path", TABLES)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.cli import COMMANDS
 from dashboard.settings import VERSION
 from data.importing.seed import BUNDLED
 from tests.helpers.paths import ROOT
@@ -149,22 +150,13 @@ def test_an_unreadable_file_is_refused_with_a_reason(cli, copied, tmp_path):
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["import"],
-        ["import", "x.csv", "--as", "nothing"],
-        ["import", "x.csv", "--confidence-scale", "per mille"],
-        ["import", "x.csv", "--colour", "red"],
-        ["nothing"],
-        ["datasets", "x"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    "import", "import x.csv --as nothing", "import x.csv --confidence-scale permille", "import x.csv --colour red", "nothing",
+    "datasets x",
+])  # fmt: skip
 def test_usage_errors_exit_2(cli, tmp_path, arguments):
-    done = cli(*arguments, store=tmp_path / "store")
-    assert done.returncode == 2
-    assert "Usage:" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = cli(*arguments.split(), store=tmp_path / "store")
+    assert done.returncode == 2 and "Usage:" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "store").exists()
 
 
@@ -176,28 +168,17 @@ def test_a_bad_setting_exits_2_and_is_named(cli, settings):
     assert f"CLUELINE_{name.upper()}" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["serve"],
-        ["import"],
-        ["score"],
-        ["export"],
-        ["export", "dataset"],
-        ["export", "run"],
-        ["datasets"],
-        ["backup"],
-        ["restore"],
-        ["repair"],
-        ["token"],
-        ["token", "create"],
-    ],
-)
+@pytest.mark.parametrize("command", ["", *COMMANDS, "export dataset", "export run", "token create", "models merge"])
 def test_help(cli, command):
-    done = cli(*command, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"Usage: python -m dashboard{''.join(f' {part}' for part in command)} ")
+    done = cli(*command.split(), "--help")
+    assert done.returncode == 0 and done.stdout.startswith(f"Usage: python -m dashboard {command}".rstrip() + " [")
+
+
+def test_help_has_every_command_under_its_task(cli):
+    text = cli("--help").stdout
+    sections = re.findall(r"^(\S[^:\n]*):\n((?:  .*\n)+)", text, re.MULTILINE)
+    listed = {name: title for title, lines in sections for name in re.findall(r"^  ([a-z]+) +[A-Z]", lines, re.MULTILINE)}
+    assert listed.keys() == COMMANDS.keys() and len({*listed.values()}) == 5 and "..." not in text.partition("Options:")[2]
 
 
 def test_datasets_of_an_empty_store(cli, tmp_path):

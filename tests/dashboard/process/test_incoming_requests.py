@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.access.limits import MAX_BODY
-from dashboard.http.slow_clients import (
-    MAX_HEAD,
-    MAX_LINE,
-    UPLOADS,
-    BodyRefused,
-    IncomingRequests,
-    broken_off,
-    too_slow,
-)
+from dashboard.http.slow_clients import MAX_HEAD, MAX_LINE, UPLOADS, BodyRefused, IncomingRequests, broken_off, too_slow
 from tests.helpers.examples import examples
 
 CLIENT = ("127.0.0.1", 1)

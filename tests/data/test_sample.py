@@ -94,10 +94,11 @@ def test_pyramid_has_ten_questions_in_each_category():
     ]
 
 
-def test_pyramid_says_what_is_simulated():
-    facts = json.loads((PYRAMID / "dataset.json").read_text(encoding="utf-8"))
-    assert facts["simulated"] is True
-    assert facts["note"].startswith("The people are simulated")
+@pytest.mark.parametrize(("bundle", "people"), [(PYRAMID, "simulated"), (TONE, "simulated: 100 annotators")])
+def test_datasets_say_what_is_simulated(bundle, people):
+    facts = json.loads((bundle / "dataset.json").read_text(encoding="utf-8"))
+    assert facts["simulated"] is True and facts["note"].startswith(f"The people are {people}")
+    assert bundle == PYRAMID or (facts["kind"], facts["classes"]) == ("votes", list(tone_messages.CLASSES))
 
 
 def test_clues_end_where_they_say():
@@ -222,13 +223,6 @@ def test_messages_go_from_clear_to_ambiguous():
     assert [float(q["difficulty"]) for q in questions] == pytest.approx(1 - largest)
     for category in tone_messages.CATEGORIES.values():
         assert len({int(g) for g, q in zip(GOLD, questions, strict=True) if q["category"] == category}) == 3
-
-
-def test_tone_says_what_is_simulated():
-    facts = json.loads((TONE / "dataset.json").read_text(encoding="utf-8"))
-    assert facts["simulated"] is True
-    assert facts["note"].startswith("The people are simulated: 100 annotators")
-    assert (facts["kind"], facts["classes"]) == ("votes", ["negative", "neutral", "positive"])
 
 
 def test_everybody_votes_once_on_every_message():

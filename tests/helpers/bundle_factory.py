@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from data.importing import ingest
+from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from tests.helpers.run_tables import with_runs
 
@@ -75,6 +77,20 @@ def put(store, *paths: Path, form=None, by=None, **options):
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
 
 
+def refusal(store, *paths: Path, **options) -> Refused:
+    """Return the refusal of an import, and check that it left the store unchanged."""
+    version = store.version()
+    with pytest.raises(Refused) as refused:
+        put(store, *paths, **options)
+    assert store.version() == version
+    return refused.value
+
+
+def reasons(store, *paths: Path, **options) -> list[str]:
+    """Return the reasons of a refusal."""
+    return [problem.reason for problem in refusal(store, *paths, **options).problems]
+
+
 def put_file(store, path: Path, content: str | bytes, **options):
     """Write a file, import it and return the report."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -108,6 +124,12 @@ def put_two_runs(store, folder: Path) -> None:
 def rows(store, sql):
     """Return the rows of a query on the store."""
     return with_runs(store).rows(sql)
+
+
+def grades(store, run: str, grading="") -> list[float]:
+    """Return the grades that a grading gives the answers of a run."""
+    snapshot = store.snapshot().with_grading(grading)
+    return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
 
 
 def records(text: str) -> list[dict[str, str]]:

@@ -41,3 +41,10 @@ def check_reading_while_writing(reader, writer):
     for thread in readers:
         thread.join()
     assert wrong == []
+
+
+def spoil_file(path):
+    """Change a bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)

@@ -33,6 +33,11 @@ def templates():
 
 
 @pytest.fixture
+def empty(tmp_path):
+    return open_store(tmp_path / "store", threads=2)
+
+
+@pytest.fixture
 def prefilled(importing, tmp_path, templates, tmp_path_factory):
     """A function that copies the store made by ``fill(importing, folder)`` for the test; ``fill`` is called once per process."""
 

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from data.importing.report import Refused
 from data.recalibration_maps import folds_of_questions
-from data.store import open_store
 from data.sufficient_statistics import pooled
 from queries.breakdown import breakdown
 from queries.engine.common_questions import coverage
@@ -48,11 +47,6 @@ def fill(store, folder, questions, **runs):
     answers = f"model,{HEAD}" + "".join(f"{model},{line}\n" for model, text in runs.items() for line in text.splitlines())
     facts = {"dataset": "quiz", "kind": "single"}
     return put(store, write(folder / "quiz", facts, questions=table, clues=None, responses=answers))
-
-
-@pytest.fixture
-def empty(tmp_path):
-    return open_store(tmp_path / "store", threads=2)
 
 
 def answers(right, confidence=0.7, states=None):

@@ -6,11 +6,9 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
 from queries.changes import pinned_version
-from queries.datasets import bundle, datasets
+from queries.datasets import datasets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question
@@ -37,11 +35,6 @@ def stored(importing, folder):
 @pytest.fixture
 def described(prefilled):
     return prefilled(stored)
-
-
-@pytest.fixture
-def empty(tmp_path):
-    return open_store(tmp_path / "store", threads=1)
 
 
 def read(snapshot, *pairs):
@@ -138,16 +131,6 @@ def test_a_control_offers_few_values_or_the_chosen_ones(described):
     several = msgspec.structs.replace(fields, values={f"attr.{name}": ("no", "yes") for name in "abcde"})
     assert control("attr.a", (), several).folded and not control("attr.language", (), fields).folded
     assert control("attr.url", ("page 7",), many).chosen == ("page 7",)
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_attributes_make_the_round_trip(ending, described, importing, tmp_path):
-    snapshot = described.snapshot()
-    exported = export(described, bundle(snapshot, "toy", ending).tables["questions"], ending).read()
-    tables = {f"questions__{ending}": exported, "questions": None}
-    again = importing(tmp_path / "again", write(tmp_path / "copy", clues=CLUES, **tables)).snapshot()
-    for name in ("q1", "q2"):
-        assert question(again, Selection("toy"), name).attributes == question(snapshot, Selection("toy"), name).attributes
 
 
 def test_the_question_table_has_attributes(described):

@@ -73,8 +73,8 @@ def run_of(snapshot, dataset, model="m"):
     return snapshot.rows("select run from runs where dataset = $d and model = $m", {"d": dataset, "m": model})[0][0]
 
 
-def metrics_of(snapshot, selection):
-    (row,) = leaderboard(snapshot, selection, METRICS, True).rows
+def metrics_of(snapshot, selection, intervals=False):
+    (row,) = leaderboard(snapshot, selection, METRICS, intervals).rows
     return {key: (cell.value, cell.low, cell.high, cell.missing) for key, cell in row.metrics.items()}
 
 
@@ -82,7 +82,7 @@ def metrics_of(snapshot, selection):
 def test_every_metric_is_that_of_a_file_with_these_grades(snapshot, narrow):
     """The grading ``second`` of the first dataset has the grades that the file of the second dataset states."""
     chosen = Selection("first", model=("m",), grading="second", **narrow)
-    assert metrics_of(snapshot, chosen) == metrics_of(snapshot, Selection("second", **narrow))
+    assert metrics_of(snapshot, chosen, True) == metrics_of(snapshot, Selection("second", **narrow), True)
     assert metrics_of(snapshot, chosen) != metrics_of(snapshot, chosen.replace(grading=""))
 
 

@@ -203,9 +203,8 @@ def run_of(offered, model, elicitation="verbalized"):
     return next(run for run, m, e in offered["relay"].runs if (m, e) == (model, elicitation))
 
 
-@pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
-@pytest.mark.parametrize("metric", ["brier", "calscore", "overconfidence", "auroc"])
+@pytest.mark.parametrize(("metric", "sign"), [("brier", ""), ("calscore", "-"), ("overconfidence", ""), ("auroc", "-")])
 def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, revealed, sign):
     selection = RELAY.replace(revealed=revealed)
     a, b = run_of(offered, "plain"), run_of(offered, "partial")

@@ -21,7 +21,7 @@ from queries.buzzing.thresholds import threshold_explorer
 from queries.changes import pinned_version
 from queries.compare import comparisons
 from queries.confident_early_mistake import surest_early_mistake
-from queries.datasets import bundle, datasets
+from queries.datasets import datasets
 from queries.decide import decide
 from queries.gradings import graded_guesses, gradings
 from queries.hard_easy_effect import difficulty
@@ -38,7 +38,7 @@ from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from queries.which_ece import which_ece
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, put_file, table, write
+from tests.helpers.bundle_factory import CLUES, put, table, write
 from tests.helpers.bundle_factory import in_format as formatted
 
 BRIER = CATALOGUE["brier"]
@@ -69,7 +69,7 @@ def toy(prefilled):
     return prefilled(stored)
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_extra_columns_of_responses_become_attributes(ending, importing, tmp_path):
     snapshot = stored(importing, tmp_path, ending=ending).snapshot()
     (a,), (b,) = snapshot.rows("select run from runs order by position")
@@ -108,25 +108,6 @@ def test_attributes_are_part_of_a_runs_identity(importing, tmp_path):
     (without,) = runs("plain", plain)
     assert runs("empty", empty) == [without]
     assert len({without, *runs("terse", terse), *runs("other", other)}) == 3
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_exports_give_the_same_run_again(form, toy, tmp_path):
-    snapshot = toy.snapshot()
-    runs = [name for (name,) in snapshot.rows("select run from runs order by position")]
-    again = open_store(tmp_path / "again", threads=1)
-    put(again, write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES))
-    for name in runs:
-        assert put_file(
-            again, tmp_path / f"{name}.{form}", export(toy, responses(snapshot, name, form), form).read(), dataset="toy"
-        ).runs == [name]
-    bundled = bundle(snapshot, "toy", form)
-    tables = {f"{name}__{form}": export(toy, part, form).read() for name, part in bundled.tables.items()}
-    whole = open_store(tmp_path / "whole", threads=1)
-    report = put(whole, write(tmp_path / "all", questions=None, clues=None, **tables))
-    assert report.runs == runs and whole.snapshot().rows("from response_attributes order by all") == snapshot.rows(
-        "from response_attributes order by all"
-    )
 
 
 @pytest.mark.parametrize(

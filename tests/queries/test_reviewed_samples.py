@@ -8,10 +8,8 @@ import pytest
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.gradings import Correction, Draw, correct_grades, draw_for_review, drawn_answers
-from data.store.query_to_file import export
 from data.store.run_withdrawal import NoSuchRun
 from queries.changes import pinned_version, version_changes
-from queries.datasets import bundle
 from queries.gradings import corrections, graded_guesses, gradings
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
@@ -206,22 +204,6 @@ def test_a_filter_keeps_what_was_drawn_within_it(store, run):
     first = estimated(store, Selection("toy", revealed=(0.0, 0.4)))
     assert first.drawn == sum(not answer.clue for answer in review_sample(store.snapshot(), run).answers)
     assert first.means["accuracy"].low < np.mean([truth(q, 0) for q in QUESTIONS]) < first.means["accuracy"].high
-
-
-def test_a_sample_makes_the_round_trip(store, run, tmp_path):
-    draw_for_review(store, run, 60, 7, "ann")
-    review(store, run)
-    folder = tmp_path / "exported"
-    (folder / "responses").mkdir(parents=True)
-    (folder / "dataset.json").write_text('{"dataset": "toy", "kind": "incremental"}')
-    for name, part in bundle(store.snapshot(), "toy", "csv").tables.items():
-        with export(store, part, "csv") as file:
-            (folder / f"{name}.csv").write_bytes(file.read())
-    copy = open_store(tmp_path / "copy", threads=1)
-    put(copy, folder)
-    assert review_sample(copy.snapshot(), run) == review_sample(store.snapshot(), run)
-    assert estimated(copy).means == estimated(store).means
-    copy.close()
 
 
 def test_other_notes_are_no_draws(store, run):

@@ -6,11 +6,9 @@ from data.importing import distributed_import
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
-from data.store.query_to_file import export
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
 from queries.changes import pinned_version
-from queries.datasets import bundle
 from queries.leaderboard import leaderboard
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection
@@ -92,17 +90,6 @@ def test_tags_are_changed(tagged):
         change_tags(tagged, "nobody", {"a": "b"}, "ann")
     with pytest.raises(BadTag, match="at most 100 tags"):
         change_tags(tagged, name, {f"t{n}": "1" for n in range(100)}, "ann")
-
-
-def test_tags_make_the_round_trip(tagged, importing, tmp_path):
-    snapshot = tagged.snapshot()
-    table = export(tagged, bundle(snapshot, "toy", "csv").tables["tags"], "csv").read().decode()
-    again = importing(
-        tmp_path / "again", write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=table)
-    ).snapshot()
-    assert ids(again) == ids(snapshot)
-    for name in ids(again).values():
-        assert run(again, name).tags == run(snapshot, name).tags != {}
 
 
 def test_a_stored_run_keeps_its_tags(tagged, tmp_path):

@@ -1,5 +1,7 @@
 """Fixtures for tests with real data, which lies next to the checkout. Without the data, these tests are skipped."""
 
+import csv
+
 import pytest
 
 from data.store import open_store
@@ -19,6 +21,13 @@ def shared():
         return path
 
     return folder
+
+
+@pytest.fixture(scope="module")
+def released(shared):
+    """Buzzes of GRACE, as they were released."""
+    with (shared("grace") / "grace_buzzes_notext.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,6 @@ pytestmark = pytest.mark.real
 CLUE = 20  # words
 
 
-@pytest.fixture(scope="module")
-def released(shared):
-    with (shared("grace") / "grace_buzzes_notext.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def write(folder, name, header, lines):
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([header, *lines])

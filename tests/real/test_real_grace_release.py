@@ -1,6 +1,5 @@
 """The buzzes of the GRACE tournaments in the form of the release: an encrypted zip of packets, with placeholders for texts."""
 
-import csv
 import json
 from collections import defaultdict
 
@@ -11,12 +10,6 @@ from data.importing.staging import ImportOptions
 from tests.helpers.encrypted_zips import encrypted_zip
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture(scope="module")
-def released(shared):
-    with (shared("grace") / "grace_buzzes_notext.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from data.importing.report import Refused
-from tests.helpers.bundle_factory import put, put_file, write
+from tests.helpers.bundle_factory import put, put_file, refusal, write
 
 HEAD = "question_id,clue,guess,confidence\n"
 
@@ -24,9 +24,7 @@ def relay(store, tmp_path):
 
 def refused(store, path, rows, **options):
     path.write_text(HEAD + "".join(rows))
-    with pytest.raises(Refused) as error:
-        put(store, path, dataset=options.pop("dataset", "relay"), model="m", **options)
-    return error.value
+    return refusal(store, path, dataset=options.pop("dataset", "relay"), model="m", **options)
 
 
 def rows(questions=("River-1", "River-2"), clues=(0, 1, 2), confidence="0.5"):

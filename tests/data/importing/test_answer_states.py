@@ -3,12 +3,10 @@
 import pytest
 
 from data.importing.report import Refused
-from data.store import open_store
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.migrations import m0013_answer_states
-from data.store.query_to_file import export
-from queries.runs import responses, unanswered_questions
+from queries.runs import unanswered_questions
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, put_answers, rows, write
 
@@ -58,19 +56,6 @@ def test_what_a_state_rules_out_is_left_out(toy, tmp_path):
     assert report.warnings == [
         "2 rows whose `state` rules out a confidence or a correct answer have one; these values were left out"
     ]
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_exported_states_can_be_imported_again(toy, tmp_path, form):
-    (run,) = put_answers(toy, tmp_path, STATES.replace("q2,1,Nile,0.75,answered", "q2,1,,,failed")).runs
-    with export(toy, responses(toy.snapshot(), run, form), form) as file:
-        text = file.read()
-    other = open_store(tmp_path / "other", threads=1)
-    put(other, write(tmp_path / "toy"))
-    assert put_answers(other, tmp_path, text, f"out.{form}", model=None).runs == [run]
-    for table in ("responses", "statistics"):
-        assert rows(other, f"from {table} order by all") == rows(toy, f"from {table} order by all")
-    assert rows(other, ALL) == [*STORED[:4], ("q2", 1, None, 0.0, 0.0, None, "failed")]
 
 
 def test_other_states_are_other_runs(toy, tmp_path):

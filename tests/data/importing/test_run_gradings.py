@@ -9,7 +9,7 @@ from data.store.audit import Audit
 from data.store.gradings import Correction, correct_grades
 from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
-from tests.helpers.bundle_factory import in_format, put, rows, table, write
+from tests.helpers.bundle_factory import grades, in_format, put, refusal, rows, table, write
 
 STATED = """question_id,clue,guess,confidence,correct,correct.second
 q1,0,Rome,0.25,1,0
@@ -17,11 +17,6 @@ q1,1,Paris,0.5,1,1
 q2,1,Nile,1,1,1
 """
 GRADINGS = "select name, position, source from gradings order by position"
-
-
-def graded(store, run, grading):
-    snapshot = store.snapshot().with_grading(grading)
-    return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
 
 
 def test_the_report_counts_where_rules_and_file_differ(store, folder):
@@ -57,7 +52,7 @@ def test_the_rules_do_not_grade_very_many_guesses(store, folder, monkeypatch):
     assert any("more than 2 different guesses" in line for line in report.lines)
     assert [name for name, _, _ in rows(store, GRADINGS)] == ["imported", "second"]
     assert run_gradings.grade_run(store, report.runs[0], None) == 1
-    assert graded(store, report.runs[0], "graded") == [0, 1, 1]
+    assert grades(store, report.runs[0], "graded") == [0, 1, 1]
 
 
 @pytest.mark.parametrize("name", ["Second", "graded", "", "a b", "x" * 41])
@@ -68,9 +63,7 @@ def test_a_bad_name_of_a_grading_is_refused(store, folder, name):
 
 
 def test_a_bad_grade_is_reported_with_its_line(store, folder):
-    with pytest.raises(Refused) as refused:
-        put(store, write(folder, responses=STATED.replace("Rome,0.25,1,0", "Rome,0.25,1,7")), model="m")
-    (problem,) = refused.value.problems
+    (problem,) = refusal(store, write(folder, responses=STATED.replace("Rome,0.25,1,0", "Rome,0.25,1,7")), model="m").problems
     assert (problem.line, problem.column, problem.value) == (2, "correct.second", "7")
 
 
@@ -101,7 +94,7 @@ def test_runs_of_a_batch_have_the_same_gradings(store, folder, tmp_path):
     (published,) = distributed_import.publish(store, [prepared])
     assert [(event.action, event.run) for event in Audit(store.register).page(1)] == [("published", published)]
     for grading in ("", "graded", "second"):
-        assert graded(store, published, grading) == graded(store, run, grading)
+        assert grades(store, published, grading) == grades(store, run, grading)
 
 
 def test_corrections_outlive_a_lost_run(store, folder):
@@ -112,4 +105,4 @@ def test_corrections_outlive_a_lost_run(store, folder):
     repair_objects(store, inspect_version(store, store.pointer().name).damaged_objects)
     assert not rows(store, "select * from runs") and not rows(store, "select * from gradings")
     put(store, folder, model="m")
-    assert graded(store, run, "reviewed") == [1, 1, 1] and graded(store, run, "graded") == [0, 1, 1]
+    assert grades(store, run, "reviewed") == [1, 1, 1] and grades(store, run, "graded") == [0, 1, 1]

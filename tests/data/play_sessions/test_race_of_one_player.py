@@ -223,15 +223,11 @@ def test_a_buzz_counts_if_the_player_never_comes_back(log, secret, started):
 
 
 def test_an_erased_player_is_gone(log, secret, started):
-    log.erase(digest(secret), digest(ANN))
-    refused("not_joined", add_answer, log, secret, ANN, 1, Buzz(2), after(2))
-    assert not read_state(log, secret, ANN).joined and session_responses(log, secret).is_empty()
-
-
-def test_an_erased_player_hears_no_further_word(log, secret, started):
     assert words_due_to_player(log, secret, ANN, 1, 0, after(2)).words
     log.erase(digest(secret), digest(ANN))
     refused("not_joined", words_due_to_player, log, secret, ANN, 1, 2, after(4))
+    refused("not_joined", add_answer, log, secret, ANN, 1, Buzz(2), after(2))
+    assert not read_state(log, secret, ANN).joined and session_responses(log, secret).is_empty()
 
 
 def test_who_joins_again_hears_only_their_own_reading(log, secret, started):

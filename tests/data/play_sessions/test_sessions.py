@@ -46,6 +46,12 @@ def play(log, secret, player, guesses, most=100):
     return shown, state
 
 
+def refused(code, work, *arguments, **options):
+    with pytest.raises(SessionError) as caught:
+        work(*arguments, **options)
+    assert caught.value.code == code
+
+
 def test_each_question_comes_at_each_place_equally_often():
     questions = tuple(SessionQuestion(f"q{index}", ("a",), "b") for index in range(5))
     session = Session("toy", questions, 15, SOON.isoformat(), "", "seed")
@@ -85,24 +91,19 @@ def test_a_repeated_step_keeps_its_first_answer(log, secret):
 
 def test_a_step_ahead_is_refused(log, secret):
     join(log, secret, ANN)
-    with pytest.raises(SessionError) as caught:
-        add_answer(log, secret, ANN, 1, Answer("Paris", 0.5, True))
-    assert caught.value.code == "no_step"
+    refused("no_step", add_answer, log, secret, ANN, 1, Answer("Paris", 0.5, True))
 
 
 def test_a_full_session_lets_its_players_come_back(log, secret):
     join(log, secret, ANN)
     join(log, secret, BEN)
-    with pytest.raises(SessionError) as caught:
-        join(log, secret, CAT)
-    assert caught.value.code == "full" and join(log, secret, ANN).joined
+    refused("full", join, log, secret, CAT)
+    assert join(log, secret, ANN).joined
 
 
 def test_a_session_that_has_ended_accepts_no_players(store, log):
     secret = create_session(log, store.snapshot(), "toy", 1, 2, datetime.now(UTC) - timedelta(seconds=1), "")
-    with pytest.raises(SessionError) as caught:
-        join(log, secret, ANN)
-    assert caught.value.code == "ended"
+    refused("ended", join, log, secret, ANN)
 
 
 def test_a_session_from_before_there_were_modes_goes_on(log):
@@ -119,9 +120,7 @@ def test_a_session_from_before_there_were_modes_goes_on(log):
 
 
 def test_an_unknown_link_opens_no_session(log):
-    with pytest.raises(SessionError) as caught:
-        read_state(log, "x" * 32, ANN)
-    assert caught.value.code == "unknown_session"
+    refused("unknown_session", read_state, log, "x" * 32, ANN)
 
 
 def test_a_dataset_without_questions_has_no_session(store, log):
@@ -168,9 +167,7 @@ def test_an_erased_player_is_in_no_later_run(log, secret):
     play(log, secret, BEN, ["Paris"] * 3)
     assert log.erase(digest(secret), digest(ANN)) and not log.erase(digest(secret), digest(ANN))
     assert session_responses(log, secret)["sample"].unique().to_list() == ["P002"]
-    with pytest.raises(SessionError) as caught:
-        add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
-    assert caught.value.code == "not_joined"
+    refused("not_joined", add_answer, log, secret, ANN, 0, Answer("Paris", 0.5, True))
 
 
 def test_the_pseudonym_of_an_erased_player_passes_to_nobody(store, log):
@@ -214,7 +211,5 @@ def test_a_player_who_is_set_aside_is_left_out_with_the_reason(store, log, secre
 
 def test_a_player_who_did_not_play_cannot_be_set_aside(store, log, secret):
     play(log, secret, ANN, ["Paris"] * 3)
-    with pytest.raises(SessionError) as caught:
-        collect(store, secret, set_aside={"P007": "too fast"})
-    assert caught.value.code == "unknown_player"
+    refused("unknown_player", collect, store, secret, set_aside={"P007": "too fast"})
     assert store.snapshot().rows("select count(*) from runs where dataset = 'toy'") == [(0,)]

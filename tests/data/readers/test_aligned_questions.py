@@ -3,7 +3,7 @@
 import pytest
 
 from data.importing.report import Refused
-from tests.helpers.bundle_factory import put, put_file, rows
+from tests.helpers.bundle_factory import put, put_file, refusal, rows
 from tests.helpers.evaluation_logs import inspect_log as log
 from tests.helpers.evaluation_logs import inspect_sample as sample
 from tests.helpers.evaluation_logs import inspect_score as score
@@ -20,12 +20,6 @@ def write(folder, places, first=1, model="a"):
         for number, (text, answer, confidence) in enumerate(places, start=first)
     ]
     return write_eval(folder / model / "log.eval", log(samples, model=model))
-
-
-def refusal(store, path, **options):
-    with pytest.raises(Refused) as refused:
-        put(store, path, **options)
-    return refused.value
 
 
 def test_a_shuffled_log_is_aligned_by_content_if_so_stated(store, tmp_path):

@@ -163,9 +163,8 @@ def with_statement(path, sql):
 def test_files_that_cannot_be_used_are_refused(store, write, spoil, reason):
     path = write()
     spoil(path)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, path)
-    (problem,) = refused.value.problems
+    refused = bundles.refusal(store, path)
+    (problem,) = refused.problems
     assert reason in problem.reason
 
 

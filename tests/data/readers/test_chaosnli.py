@@ -6,7 +6,6 @@ import json
 import pytest
 
 from data.importing.report import Refused
-from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
@@ -41,11 +40,6 @@ def write(path, rows):
 
 
 @pytest.fixture
-def store(tmp_path):
-    return open_store(tmp_path / "store", threads=1)
-
-
-@pytest.fixture
 def items(tmp_path):
     return write(tmp_path / "items.jsonl", map(item, COUNTS))
 
@@ -53,10 +47,9 @@ def items(tmp_path):
 def reported(store, *paths, **options):
     """Return the problems of a refusal, and check that it left the store unchanged."""
     version = store.version()
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, *paths, **options)
+    refused = bundles.refusal(store, *paths, **options)
     assert store.version() == version
-    return [(problem.line, problem.column, problem.reason) for problem in refused.value.problems]
+    return [(problem.line, problem.column, problem.reason) for problem in refused.problems]
 
 
 def test_a_majority_label_that_was_outvoted_is_warned_of(store, tmp_path):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
 from data.readers.shared.quizbowl_games import SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
@@ -102,18 +101,16 @@ def test_positions_are_lists_or_maps(store, tmp_path, position, words):
     ],
 )
 def test_bad_rows_are_named(store, tmp_path, change, reason):
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, write_packets(tmp_path / "in", {1: [PACKETS[3][0] | change, PACKETS[3][1]]}))
-    assert any(reason in str(problem) for problem in refused.value.problems), list(map(str, refused.value.problems))
+    refused = bundles.refusal(store, write_packets(tmp_path / "in", {1: [PACKETS[3][0] | change, PACKETS[3][1]]}))
+    assert any(reason in str(problem) for problem in refused.problems), list(map(str, refused.problems))
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a": 1}', "[]", "[1]", '[{"tossup_index": 1}]'])
 def test_a_file_that_is_no_packet_is_refused(store, tmp_path, text):
     folder = write_packets(tmp_path / "in")
     (folder / "packet5_buzzpoints.json").write_text(text)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, folder)
-    assert [problem.file for problem in refused.value.problems] == ["in/packet5_buzzpoints.json"]
+    refused = bundles.refusal(store, folder)
+    assert [problem.file for problem in refused.problems] == ["in/packet5_buzzpoints.json"]
 
 
 def test_unpaired_surrogates_are_replaced(store, tmp_path):

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.bundle_factory import rows
+from tests.helpers.bundle_factory import reasons, rows
 from tests.helpers.evaluation_logs import inspect_log as log
 from tests.helpers.evaluation_logs import inspect_sample as sample
 from tests.helpers.evaluation_logs import inspect_score as score
@@ -16,14 +15,6 @@ from tests.helpers.evaluation_logs import output, write_chunked_eval, write_eval
 ANSWERS = """select elicitation, question_id, guess, confidence, r.correct from responses r join runs using (run)
     order by model, elicitation, question_id"""
 CHOICES = {"choices": ["in the north", "in the south"], "target": "A"}
-
-
-def reasons(store, *paths, **options):
-    version = store.version()
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, *paths, **options)
-    assert store.version() == version
-    return [problem.reason for problem in refused.value.problems]
 
 
 def put(store, folder, samples, **about):
@@ -203,9 +194,7 @@ def test_logs_that_cannot_be_read(store, tmp_path, samples, reason):
 
 def test_an_option_says_that_confidences_are_percent(store, tmp_path):
     path = write_eval(tmp_path / "log.eval", log([sample("x", {"judge": score(confidence=85)})]))
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, path)
-    assert [(problem.row, problem.hint) for problem in refused.value.problems] == [("sample x", "percent")]
+    assert [(problem.row, problem.hint) for problem in bundles.refusal(store, path).problems] == [("sample x", "percent")]
     bundles.put(store, path, percent=True)
     assert rows(store, "select confidence from responses") == [(0.85,)]
 
@@ -215,9 +204,7 @@ def test_a_damaged_part_is_named(store, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
         archive.writestr("samples/1_epoch_1.json", '{"id": 1')
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, path)
-    assert str(refused.value).startswith("log.eval/1_epoch_1.json: this part of the log is not valid JSON")
+    assert str(bundles.refusal(store, path)).startswith("log.eval/1_epoch_1.json: this part of the log is not valid JSON")
 
 
 def test_the_last_finished_log_of_a_folder_counts(store, tmp_path):

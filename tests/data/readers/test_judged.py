@@ -69,6 +69,4 @@ def test_answers_without_a_verdict_or_confidence_are_counted(store, tmp_path):
     ],
 )
 def test_files_that_cannot_be_read(store, tmp_path, name, answers, reason):
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, write(tmp_path / name, answers))
-    assert [problem.reason for problem in refused.value.problems] == [reason]
+    assert bundles.reasons(store, write(tmp_path / name, answers)) == [reason]

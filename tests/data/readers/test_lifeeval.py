@@ -126,9 +126,8 @@ def test_respondents_are_samples_of_one_run(asked, tmp_path):
 
 
 def test_bad_answers_of_people_are_reported(asked, store, tmp_path):
-    with pytest.raises(Refused) as refused:
-        bundles.put(asked, people(tmp_path, "R_1,80,89,2,5,0", "R_1,80,89,1,5,0", ",80,89,1,5,0"))
-    assert [(problem.line, problem.column, problem.reason) for problem in refused.value.problems] == [
+    answers = people(tmp_path, "R_1,80,89,2,5,0", "R_1,80,89,1,5,0", ",80,89,1,5,0")
+    assert [(problem.line, problem.column, problem.reason) for problem in bundles.refusal(asked, answers).problems] == [
         (2, "MinAge", "dataset lifeeval has no question of this sex, age and radius"),
         (4, "ResponseId", "a value is required here"),
     ]

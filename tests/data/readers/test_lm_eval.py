@@ -2,29 +2,18 @@
 
 import json
 import math
-import zipfile
 
 import pytest
 
-from data.importing.report import Refused
 from data.readers.lm_eval import ONE_LIKELIHOOD, UNGRADED
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.bundle_factory import rows
+from tests.helpers.bundle_factory import reasons, rows
 from tests.helpers.evaluation_logs import lm_eval_sample as sample
 from tests.helpers.evaluation_logs import write_lines
 
 FILE = "samples_my_Task_2025-01-02T03-04-05.678901.jsonl"
 ANSWERS = """select question_id, guess, confidence, r.correct from responses r join runs using (run)
     order by model, elicitation, question_id"""
-
-
-def reasons(store, *paths, **options):
-    """Return the reasons of a refusal, and check that it left the store unchanged."""
-    version = store.version()
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, *paths, **options)
-    assert store.version() == version
-    return [problem.reason for problem in refused.value.problems]
 
 
 @pytest.fixture
@@ -117,26 +106,17 @@ def test_letters_are_shown_with_the_choices(store, tmp_path):
     assert rows(store, "select text, answer, category from questions") == [("Which?\nA. Paris\nB. Rome", "A", "places")]
 
 
-@pytest.mark.parametrize("folder", [True, False])
-def test_a_folder_or_zip_names_models_by_its_results(store, tmp_path, folder):
+def test_a_folder_names_models_by_its_results(store, tmp_path):
     root = tmp_path / "out"
     date = FILE.rpartition("_")[2].removesuffix(".jsonl")
     write_lines(root / "a" / FILE, [sample(0, [-1.0, -2.0])])
     (root / "a" / f"results_{date}.json").write_text(json.dumps({"model_name": "org/a", "results": {}}))
-    write_lines(root / "b" / FILE, [sample(0, [-1.0, -2.0])])
-    write_lines(root / "b" / FILE.replace("my_Task", "other"), [sample(0, [-1.0, -2.0])])
-    path = root
-    if not folder:
-        path = tmp_path / "out.zip"
-        with zipfile.ZipFile(path, "w") as archive:
-            for file in root.rglob("*.json*"):
-                archive.write(file, file.relative_to(root))
-    bundles.put(store, path)
+    for name in (FILE, FILE.replace("my_Task", "other")):
+        write_lines(root / "b" / name, [sample(0, [-1.0, -2.0])])
+    bundles.put(store, root)
     assert rows(store, "select dataset, model from runs order by 1, 2") == [
-        ("my-task", "b"),
-        ("my-task", "org/a"),
-        ("other", "b"),
-    ]
+        ("my-task", "b"), ("my-task", "org/a"), ("other", "b"),
+    ]  # fmt: skip
 
 
 def test_the_latest_samples_of_a_folder_count(store, tmp_path):
@@ -200,13 +180,11 @@ def test_samples_that_cannot_be_read(store, tmp_path, lines, reason):
 
 def test_a_missing_dataset_or_model_is_asked_for(store, tmp_path, monkeypatch):
     path = write_lines(tmp_path / "m" / "log.jsonl", [sample(0, [-1.0, -2.0])])
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, path)
-    assert refused.value.problems[0].hint == "dataset"
+    refused = bundles.refusal(store, path)
+    assert refused.problems[0].hint == "dataset"
     monkeypatch.chdir(path.parent)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, type(path)("log.jsonl"), dataset="task")
-    assert refused.value.problems[0].hint == "model"
+    refused = bundles.refusal(store, type(path)("log.jsonl"), dataset="task")
+    assert refused.problems[0].hint == "model"
     bundles.put(store, path, dataset="task", model="M", elicitation="softmax")
     assert rows(store, "select dataset, model, elicitation from runs") == [("task", "M", "softmax")]
 

@@ -7,7 +7,7 @@ import pytest
 from data.importing.report import Refused
 from data.readers.qanta import PLACEHOLDER
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.bundle_factory import rows
+from tests.helpers.bundle_factory import grades, rows
 from tests.helpers.qanta_files import NAME, PACKETS, PLAYS, output, run_lines, tossup, write_challenge
 
 CLUES = "select question_id, clue, text, word_end from clues order by all"
@@ -86,9 +86,7 @@ def test_the_file_name_gives_owner_and_system(store, write):
 
 def test_a_run_with_another_name_needs_its_model(store, write):
     folder = write(runs={"mine.jsonl": run_lines(1)})
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, folder)
-    assert [problem.hint for problem in refused.value.problems] == ["model"]
+    assert [problem.hint for problem in bundles.refusal(store, folder).problems] == ["model"]
     bundles.put(store, folder, model="Mine")
     assert rows(store, "select model from runs") == [("Mine",)]
 
@@ -116,11 +114,6 @@ def test_both_gradings_of_the_same_outputs_are_kept(store, write):
 
 def files(folder, name="Tossup", packets=(1, 2), **more):
     return write_challenge(folder, {}, {f"Packet {p}/{name}/{NAME}": run_lines(p, **more) for p in packets}, None)
-
-
-def grades(store, run, grading=""):
-    snapshot = store.snapshot().with_grading(grading)
-    return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
 
 
 @pytest.mark.parametrize(
@@ -163,9 +156,8 @@ def test_outputs_that_differ_are_no_second_grading(store, write):
 
 def test_runs_asked_at_other_positions_are_refused(prefilled, tmp_path):
     store = prefilled(put_challenge)
-    with pytest.raises(Refused) as refused:
-        bundles.put_file(store, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(1, {"AbC": (3, 7, 10)}))
-    assert "asked after 7 tokens, where no clue of the question ends" in str(refused.value)
+    (path := tmp_path / "tossup__2026__bob__small.jsonl").write_text(run_lines(1, {"AbC": (3, 7, 10)}))
+    assert "asked after 7 tokens, where no clue of the question ends" in str(bundles.refusal(store, path))
 
 
 def test_runs_on_later_packets_cut_their_questions(store, write, tmp_path):
@@ -216,15 +208,11 @@ def test_positions_in_an_edited_text_are_scaled(store, write):
 
 
 def test_tokens_have_no_white_space_of_their_own(store, write):
-    packet = [tossup("t-AbC", "x y", tokens=[{"content": "a  b", "position": 1, "type": "text"}, {"content": "", "position": 0}])]
-    bundles.put(store, write(packets={1: packet}, runs={}, plays=""))
-    assert rows(store, CLUES) == [("AbC", 0, "[media] a\u00a0b", 2)]
-
-
-def test_a_packet_can_have_no_tokens(store, write):
-    packet = [{"qid": "set-01-3", "question": "See <multimodal type='img' hash='a b'> <b>this</b> one.", "answerline": "x"}]
-    bundles.put(store, write(packets={1: packet}, runs={}, plays=""))
-    assert rows(store, CLUES) == [("set-01-3", 0, "See [media] this one.", 4)]
+    """A packet can have no tokens at all."""
+    tokens = [{"content": "a  b", "position": 1, "type": "text"}, {"content": "", "position": 0}]
+    without = {"qid": "set-01-3", "question": "See <multimodal type='img' hash='a b'> <b>this</b> one.", "answerline": "x"}
+    bundles.put(store, write(packets={1: [tossup("t-AbC", "x y", tokens=tokens)], 2: [without]}, runs={}, plays=""))
+    assert rows(store, CLUES) == [("AbC", 0, "[media] a\u00a0b", 2), ("set-01-3", 0, "See [media] this one.", 4)]
 
 
 def test_rows_of_other_questions_are_counted(store, write):
@@ -248,14 +236,10 @@ def test_rows_of_other_questions_are_counted(store, write):
     ],
 )  # fmt: skip
 def test_bad_files_are_named(store, write, parts, reason):
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, write(**parts))
-    assert reason in str(refused.value)
+    assert reason in str(bundles.refusal(store, write(**parts)))
 
 
 def test_runs_and_plays_need_their_questions(store, write):
     folder = write()
     for path in (folder / "plays.csv", *folder.rglob(NAME)):
-        with pytest.raises(Refused) as refused:
-            bundles.put(store, path)
-        assert [problem.hint for problem in refused.value.problems] == ["dataset"]
+        assert [problem.hint for problem in bundles.refusal(store, path).problems] == ["dataset"]

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
 from data.readers import LAST, reader_for, readers
 from tests.helpers import bundle_factory as bundles
@@ -115,9 +114,7 @@ def test_the_last_reader_takes_what_no_other_recognises(store, tmp_path):
 )  # fmt: skip
 def test_what_no_reader_recognises_is_described(store, tmp_path, name, text, reason):
     path = write(tmp_path / "in" / name, text)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, path if path.parent.name == "in" else path.parent)
-    assert refused.value.problems[0].reason.startswith(reason)
+    assert bundles.refusal(store, path if path.parent.name == "in" else path.parent).problems[0].reason.startswith(reason)
 
 
 def test_every_format_has_a_file_here():

@@ -10,7 +10,9 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
 
-def test_values_are_stored_unchanged(store, folder):
+def test_values_are_stored_unchanged(store, folder, monkeypatch):
+    """Those of a run that is imported with its questions, in a time zone where it is tomorrow already."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
     texts = ["  Paris ", 'a "b", c', "zwei\r\nZeilen", "\u6771\u4eac \U0001f5fc", "x" * 100_000]
     confidences = [0.1 + 0.2, 5e-324, 1 / 3, 0.0, 1.0]
     places = [("q1", 0), ("q1", 1), ("q1", 2), ("q2", 0), ("q2", 1)]
@@ -36,6 +38,7 @@ def test_values_are_stored_unchanged(store, folder):
         ("q2", 0, texts[3], confidences[3], 0.0, "file", [-700.0], [0.9995], ["a"]),
         ("q2", 1, texts[4], confidences[4], 1.0, "file", [0.0], None, None),
     ]
+    assert rows(store, "select model, questions, abs(epoch(imported_at) - epoch(now())) < 600 from runs") == [("m", 2, True)]
 
 
 def test_several_runs_in_one_file(store, folder):
@@ -72,18 +75,8 @@ def test_a_run_is_stored_once_under_any_file_name(store, folder, tmp_path):
     for options in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
         assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **options).runs != [run[0]]
     assert len(rows(store, "from runs")) == 3
-
-
-def test_importing_a_withdrawn_run_does_not_restore_it(store, folder):
-    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
-    withdraw(store, *bundles.put(store, folder, model="m").runs, by=None)
+    withdraw(store, run[0], by=None)
     assert bundles.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
-
-
-def test_times_are_utc(store, folder, monkeypatch):
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
-    assert rows(store, "select abs(epoch(imported_at) - epoch(now())) < 600 from runs") == [(True,)]
 
 
 def test_confidences_in_percent(store, folder):
@@ -98,22 +91,6 @@ def test_confidences_in_percent(store, folder):
     ]
 
 
-def test_files_of_several_runs_of_a_stored_dataset(toy, tmp_path):
-    paths = []
-    for model in ("b", "a"):
-        paths.append(tmp_path / f"{model}.csv")
-        paths[-1].write_text(bundles.table([row | {"model": model} for row in bundles.records(bundles.RESPONSES)]))
-    bundles.put(toy, *paths, dataset="toy")
-    assert rows(toy, "select model, file_name from runs order by position") == [("b", "b.csv"), ("a", "a.csv")]
-
-
-def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_path):
-    run = tmp_path / "run.csv"
-    run.write_text(bundles.RESPONSES)
-    bundles.put(store, bundles.write(folder), run, dataset="toy", model="m")
-    assert rows(store, "select model, questions from runs") == [("m", 2)]
-
-
 def test_file_names_with_special_characters(toy, tmp_path):
     names = (
         "run[1].csv", "run*.csv", "run?.csv", "run {a,b} 'q' \"d\" %20.csv", "$path.csv", "run.csv.gz",
@@ -125,8 +102,8 @@ def test_file_names_with_special_characters(toy, tmp_path):
         text = f"question_id,clue,confidence,guess,model\nq1,0,0.25,answer {n},{n}\n"
         path.write_bytes(bundles.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
     bundles.put(toy, *(tmp_path / name for name in names), dataset="toy")
-    stored = rows(toy, "select model, guess, confidence from responses join runs using (run) order by 1")
-    assert stored == [(str(n), f"answer {n}", 0.25) for n in range(len(names))]
+    stored = rows(toy, "select model, guess, confidence, file_name from responses join runs using (run) order by position")
+    assert stored == [(str(n), f"answer {n}", 0.25, name.rpartition("/")[2]) for n, name in enumerate(names)]
 
 
 # -- confidence and correctness from elsewhere -----------------------------------------------------------------------
@@ -206,15 +183,9 @@ def test_a_stated_confidence_takes_precedence_over_options(store, folder):
 
 
 def test_stated_correctness(store, folder):
-    stated = {"TRUE": 1.0, "no": 0.0, "0.5": 0.5, "1": 1.0}
+    stated = {"TRUE": (1.0, "file"), "no": (0.0, "file"), "0.5": (0.5, "file"), "1": (1.0, "file"), "": (0.0, "answer")}
     stored, _ = answered(store, folder, [{"guess": "whatever", "confidence": 0.5, "correct": text} for text in stated])
-    assert [(row["correct"], row["graded"]) for row in stored] == [(correct, "file") for correct in stated.values()]
-
-
-def test_stated_correctness_of_some_rows_only(store, folder):
-    text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,1\nq1,1,Rome,0.5,\n"
-    bundles.put(store, bundles.write(folder, responses=text), model="m")
-    assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]
+    assert [(row["correct"], row["graded"]) for row in stored] == list(stated.values())
 
 
 def test_samples_graded_here_are_stored_one_after_the_other(toy, tmp_path):
@@ -228,13 +199,6 @@ def test_samples_graded_here_are_stored_one_after_the_other(toy, tmp_path):
     assert len(set(runs)) == 1
     in_order = [(sample, clue) for sample in "abcdefgh" for clue in range(3)]
     assert rows(toy, "select sample, clue from responses") == in_order
-
-
-def test_further_columns_are_kept_as_attributes(toy, tmp_path):
-    text = "question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n"
-    report = bundles.put_file(toy, tmp_path / "run.csv", text, dataset="toy", model="alpha")
-    assert "run.csv: kept as attributes of responses: latency" in report.lines
-    assert rows(toy, "select attributes from responses") == [({"latency": "12"},)]
 
 
 @pytest.mark.parametrize(

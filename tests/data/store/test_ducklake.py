@@ -31,9 +31,8 @@ ducklake.make_lake(open_store(sys.argv[1]), Path(sys.argv[2]))
 
 def two_runs(store, folder):
     put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
-    put_file(
-        store, folder / "run.csv", "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq2,1,Nile,1\n", dataset="toy", model="beta"
-    )
+    text = "question_id,clue,guess,confidence,prompt\nq1,0,Rome,0.25,terse\nq2,1,Nile,1,terse\n"
+    put_file(store, folder / "run.csv", text, dataset="toy", model="beta")
 
 
 @pytest.fixture
@@ -48,19 +47,10 @@ def query(path, sql, mode=" (read_only)"):
         return connection.execute(sql).fetchall()
 
 
-def test_another_duckdb_reads_attributes_of_responses(store, tmp_path):
-    header, *lines = RESPONSES.splitlines()
-    answers = [f"{header},prompt", *(f"{line},terse" for line in lines)]
-    put(store, write(tmp_path / "toy", responses="\n".join(answers)), model="alpha")
-    assert "response_attributes" in make_lake(store, tmp_path / "lab.ducklake")
-    sql = "select attributes['prompt'], count(*) from lab.responses group by 1 order by 1"
-    assert query(tmp_path / "lab.ducklake", sql) == [("terse", 5)]
-
-
 def test_another_duckdb_reads_the_tables(toy, tmp_path):
     withdraw(toy, toy.snapshot().rows("select run from runs where model = 'alpha'")[0][0], "ann")
     names = make_lake(toy, tmp_path / "lab.ducklake")
-    assert {"responses", "statistics", "runs", "questions"} <= {*names} and "objects" not in names
+    assert {"responses", "response_attributes", "statistics", "runs", "questions"} <= {*names} and "objects" not in names
     sql = "select model, count(*), sum(confidence) from {} group by 1 order by 1"
     ours = with_runs(toy).rows(sql.format("responses join runs using (run)"))
     theirs = query(tmp_path / "lab.ducklake", sql.format("lab.responses join lab.runs using (dataset, run)"))
@@ -68,15 +58,11 @@ def test_another_duckdb_reads_the_tables(toy, tmp_path):
     ours = with_runs(toy).rows("select sum(items), sum(correct) from statistics")
     assert query(tmp_path / "lab.ducklake", "select sum(items), sum(correct) from lab.statistics") == ours
     assert query(tmp_path / "lab.ducklake", "select count(withdrawn_at) from lab.runs") == [(1,)]
-
-
-def test_files_of_runs_are_not_copied(toy, tmp_path):
-    make_lake(toy, tmp_path / "lab.ducklake")
-    paths = {
-        path for (path,) in query(tmp_path / "lab.ducklake", "select data_file from ducklake_list_files('lab', 'responses')")
-    }
+    sql = "select attributes['prompt'], count(*) from lab.responses group by 1 order by 1"
+    assert query(tmp_path / "lab.ducklake", sql) == [("terse", 2), (None, 5)]
+    listed = query(tmp_path / "lab.ducklake", "select data_file from ducklake_list_files('lab', 'responses')")
     parts = [part for part in all_objects(toy.snapshot().connection) if part.kind == "responses"]
-    assert paths == {str(toy.objects.path(part.name)) for part in parts}
+    assert {path for (path,) in listed} == {str(toy.objects.path(part.name)) for part in parts}, "files of runs are copied"
 
 
 def test_the_lake_can_be_written_again_after_an_import(toy, tmp_path):

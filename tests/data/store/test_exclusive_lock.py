@@ -13,7 +13,7 @@ from data.store.register import LockLost, exclusive_lock
 from data.store.tokens_and_readers import Tokens
 
 ROOT = Path(__file__).resolve().parents[3]
-WRITERS, WRITES = 5, 2
+WRITERS, WRITES = 4, 2
 
 # flock grants every lock; copies of the catalogue are slow enough for writers to meet.
 WITHOUT_FLOCK = f"""

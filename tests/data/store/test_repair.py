@@ -9,6 +9,7 @@ from data.store.run_files import stored_objects
 from data.store.run_withdrawal import restore, withdraw
 from tests.helpers.bundle_factory import content, put, put_two_runs
 from tests.helpers.metric_digests import metric_values
+from tests.helpers.store_notes import spoil_file
 from tests.helpers.waiting import wait_until
 
 
@@ -16,12 +17,6 @@ from tests.helpers.waiting import wait_until
 def toy(prefilled):
     """A store with two runs."""
     return prefilled(put_two_runs)
-
-
-def spoil(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
 
 
 def part_of(store, kind, model):
@@ -37,7 +32,7 @@ def names(store):
 def test_lost_statistics_are_computed_again(toy):
     expected = metric_values(toy)
     part = part_of(toy, "statistics", "beta")
-    spoil(toy.objects.path(part.name))
+    spoil_file(toy.objects.path(part.name))
     damaged = open_store(toy.url, threads=1)
     version = versions_on_disk(damaged)[0]
     assert version.damaged_objects == ((part, "is not what was written"),) and part.name in version.damage
@@ -51,7 +46,7 @@ def test_only_a_run_without_responses_is_set_aside(toy, tmp_path):
     kept = open_store(tmp_path / "kept", threads=1)
     put(kept, tmp_path / "toy", model="alpha")
     part = part_of(toy, "responses", "beta")
-    spoil(toy.objects.path(part.name))
+    spoil_file(toy.objects.path(part.name))
     damaged = open_store(toy.url, threads=1)
     lost = repair_objects(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
     assert [(run.run, run.model, run.file_name) for run in lost] == [(part.run, "beta", "run.csv")]
@@ -67,7 +62,7 @@ def test_changes_do_not_remove_the_last_whole_version(toy, tmp_path):
     put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
     whole = toy.catalogue().name
     put(toy, tmp_path / "run.csv", dataset="toy", model="delta")
-    spoil(toy.objects.path(part_of(toy, "responses", "delta").name))
+    spoil_file(toy.objects.path(part_of(toy, "responses", "delta").name))
     damaged = open_store(toy.url, threads=1)
     run = part_of(toy, "statistics", "alpha").run
     for _ in range(3):
@@ -82,7 +77,7 @@ def test_changes_do_not_remove_the_last_whole_version(toy, tmp_path):
 def test_nothing_is_written_on_a_damaged_catalogue(toy):
     run = part_of(toy, "statistics", "alpha").run
     toy.snapshot()
-    spoil(toy.catalogue())
+    spoil_file(toy.catalogue())
     before = names(toy)
     for store in (toy, open_store(toy.url, threads=1)):
         with pytest.raises(DamagedStore, match="is not what was written"):
@@ -105,5 +100,5 @@ def test_a_version_is_checked_before_a_page_needs_it(toy, tmp_path):
     assert check.damage(toy.snapshot()) is None
     put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
     part = part_of(toy, "responses", "gamma")
-    spoil(toy.objects.path(part.name))
+    spoil_file(toy.objects.path(part.name))
     wait_until(lambda: part.name in str(check.damage(toy.snapshot())))

@@ -19,6 +19,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
 from tests.helpers.bundle_factory import QUESTIONS, content, put, put_file, put_two_runs, write
+from tests.helpers.store_notes import spoil_file
 
 
 @pytest.fixture
@@ -79,17 +80,11 @@ def test_an_upload_leaves_earlier_files_alone(toy, tmp_path):
     assert before.items() <= after.items() and len(after) == len(before) + 2
 
 
-def spoiled(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (spoiled, "is not what was written"),
+        (spoil_file, "is not what was written"),
         (os.unlink, "is gone"),
         (lambda path: path.write_bytes(b""), "is not what was written"),
     ],
@@ -113,7 +108,7 @@ def test_a_damaged_file_is_named_and_never_served(toy, kind, spoil, message):
 def test_damage_after_the_first_reading_is_found_by_a_repair(toy):
     part = all_objects(toy.snapshot().connection)[0]
     assert damage_of(toy) is None
-    spoiled(toy.objects.path(part.name))
+    spoil_file(toy.objects.path(part.name))
     assert part.name in str(damage_of(toy))
 
 
@@ -241,7 +236,7 @@ def test_a_backup_replaces_damaged_files(toy, tmp_path):
     back_up(toy, tmp_path / "saved")
     before = content(toy)
     part = all_objects(toy.snapshot().connection)[0]
-    spoiled(toy.objects.path(part.name))
+    spoil_file(toy.objects.path(part.name))
     damaged = open_store(toy.url, threads=1)
     assert damage_of(damaged) is not None
     restore_backup(damaged, tmp_path / "saved")

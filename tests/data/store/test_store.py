@@ -17,7 +17,7 @@ from data.store import DamagedStore, StoreError, open_store
 from data.store.repair import damage_of, versions_on_disk
 from data.store.sweep import KEEP
 from tests.helpers.paths import ROOT
-from tests.helpers.store_notes import check_reading_while_writing, note, notes
+from tests.helpers.store_notes import check_reading_while_writing, note, notes, spoil_file
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
 
@@ -216,10 +216,7 @@ def test_damage_within_a_version_is_found_before_it_is_restored(store):
             "select hash(i), 0, '', 'single', false, '' from range(99999) t(i)"
         )
     )
-    path = store.files.root / "gen-000002.duckdb"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    spoil_file(store.files.root / "gen-000002.duckdb")
     (store.files.root / "CURRENT").unlink()
     newest, older = versions_on_disk(open_store(store.url, threads=1))
     assert newest.damage is not None and "checksum" in newest.damage

@@ -93,7 +93,7 @@ def _make(folder, names):
 
 
 def test_many_processes_lose_no_token(tokens):
-    names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
+    names = [[f"p{process}-{index}" for index in range(10)] for process in range(3)]
     context = multiprocessing.get_context("spawn")
     running = [context.Process(target=_make, args=(tokens.register.folder, some)) for some in names]
     for process in running:

@@ -1,7 +1,6 @@
 """Buzzing on a store against its definition, over random selections."""
 
 import bisect
-import csv
 import json
 import math
 import random
@@ -25,18 +24,13 @@ from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 from tests.helpers.reference_metrics import Rows
 from tests.helpers.run_tables import with_runs
+from tests.helpers.small_store import write_csv
 from tests.helpers.strategies import selections
 
 MANY = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 TOSSUPS = Selection("tossups")
 CONFIDENCES = (0.0, 1.0, 0.1, 0.3, 0.1 + 0.2, 1 / 3, 0.5, 0.7, 0.95)
 WORD = "word "
-
-
-def _write(path, header, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows([header, *rows])
 
 
 def write_tossups(folder):
@@ -46,9 +40,10 @@ def write_tossups(folder):
     for index in range(14):
         lengths = [chance.randint(2, 6) for _ in range(1 + index % 5)]
         ends[f"t{index:02}"] = [sum(lengths[: clue + 1]) for clue in range(len(lengths))]
-    _write(folder / "questions.csv", ["question_id", "category"], [[q, ("Arts", "Science")[i % 2]] for i, q in enumerate(ends)])
+    categories = [[q, ("Arts", "Science")[i % 2]] for i, q in enumerate(ends)]
+    write_csv(folder / "questions.csv", ["question_id", "category"], categories)
     texts = [[q, t, WORD * (end - start)] for q, upto in ends.items() for t, (start, end) in enumerate(pairwise([0, *upto]))]
-    _write(folder / "clues.csv", ["question_id", "clue", "text"], texts)
+    write_csv(folder / "clues.csv", ["question_id", "clue", "text"], texts)
     heard, buzzes = [], []
     for name in list(ends)[:11]:
         words = ends[name][-1]
@@ -62,8 +57,8 @@ def write_tossups(folder):
                 if not silent:
                     word = words if chance.random() < 0.2 else chance.randint(0, words)
                     buzzes.append([name, match, team, word, "true" if chance.random() < 0.6 else "false"])
-    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind", "heard_words", "ended_by"], heard)
-    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    write_csv(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind", "heard_words", "ended_by"], heard)
+    write_csv(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
     places = [(q, t) for q, upto in ends.items() for t in range(len(upto))]
     header = ["question_id", "clue", "guess", "confidence", "token_logprobs", "correct", "model"]
 
@@ -83,7 +78,7 @@ def write_tossups(folder):
         "never": [[*place, "x", 0, "[-0.5]", 0] for place in places],
     }
     for model, rows in runs.items():
-        _write(folder / "responses" / f"{model}.csv", header, [[*row, model] for row in rows])
+        write_csv(folder / "responses" / f"{model}.csv", header, [[*row, model] for row in rows])
     (folder / "dataset.json").write_text(json.dumps({"dataset": "tossups", "title": "Tossups", "kind": "incremental"}))
 
 
@@ -92,7 +87,7 @@ def snapshot(tmp_path_factory):
     root = tmp_path_factory.mktemp("tossups")
     write_tossups(root / "tossups")
     for name, kind in (("flat", "incremental"), ("one", "single")):
-        _write(root / name / "questions.csv", ["question_id", "text", "answer"], [["q1", "A word", "yes"]])
+        write_csv(root / name / "questions.csv", ["question_id", "text", "answer"], [["q1", "A word", "yes"]])
         (root / name / "dataset.json").write_text(json.dumps({"dataset": name, "kind": kind}))
     opened = open_store(root / "store", threads=2)
     ingest.import_paths(opened, [root / "tossups", root / "flat", root / "one"], ImportOptions())
@@ -490,15 +485,12 @@ def test_a_run_has_one_threshold(offered):
 @pytest.mark.parametrize("scale", ["confidence", "logprob"])
 def test_best_thresholds_are_those_of_the_explorer(bundled, scale):
     first, second, *_ = (run.run for run in buzzing.threshold_explorer(bundled, Selection("pyramid"), Rules()).runs)
-    for rules in (
-        Rules(scale=scale), Rules(scale=scale, curve="dataset"), Rules(scale=scale, threshold=0.5),
-        Rules(scale=scale, thresholds=((first, 0.3), (second, 0.6))),
+    arts, lives = Selection("pyramid", category=("Arts",)), Selection("lifeeval")
+    for selection, rules in (
+        (arts, Rules(scale=scale)), (lives, Rules(scale=scale)), (arts, Rules(scale=scale, curve="dataset")),
+        (arts, Rules(scale=scale, threshold=0.5)), (arts, Rules(scale=scale, thresholds=((first, 0.3), (second, 0.6)))),
     ):  # fmt: skip
-        for selection in (Selection("pyramid", category=("Arts",)), Selection("lifeeval")):
-            explorer = buzzing.threshold_explorer(bundled, selection, rules)
-            expected = {
-                run.run: run.outcome.threshold
-                for run in explorer.runs
-                if run.outcome.optimal and run.outcome.threshold is not None
-            }
-            assert buzzing.best_thresholds(bundled, selection, rules).thresholds == expected
+        explorer = buzzing.threshold_explorer(bundled, selection, rules)
+        thresholds = {run.run: run.outcome.threshold for run in explorer.runs if run.outcome.optimal}
+        expected = {run: threshold for run, threshold in thresholds.items() if threshold is not None}
+        assert buzzing.best_thresholds(bundled, selection, rules).thresholds == expected

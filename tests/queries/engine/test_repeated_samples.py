@@ -6,7 +6,6 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from data.importing.report import Refused
 from data.store import open_store
 from queries.buzzing import Rules
 from queries.buzzing.thresholds import threshold_explorer
@@ -21,7 +20,7 @@ from queries.recalibration import recalibration
 from queries.runs import responses
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
-from tests.helpers.bundle_factory import put, put_file, table, write
+from tests.helpers.bundle_factory import put, put_file, refusal, table, write
 from tests.helpers.run_tables import with_runs
 
 LENGTHS = {f"q{index}": 1 + index % 4 for index in range(10)}
@@ -153,9 +152,8 @@ def test_samples_are_counted_and_survive_export_and_import(sampled, tmp_path):
 def test_a_repeated_sample_is_refused(sampled, tmp_path):
     row = {"question_id": "q0", "clue": 0, "confidence": 0.5, "correct": 1}
     (tmp_path / "twice.csv").write_text(table([row | {"sample": "1"}, row | {"sample": "2"}, row | {"sample": "1"}]))
-    with pytest.raises(Refused) as refused:
-        put(sampled[0], tmp_path / "twice.csv", dataset="relay", model="m")
-    assert [(problem.line, problem.reason) for problem in refused.value.problems] == [
+    refused = refusal(sampled[0], tmp_path / "twice.csv", dataset="relay", model="m")
+    assert [(problem.line, problem.reason) for problem in refused.problems] == [
         (4, "this run has an answer to this question and clue already")
     ]
 

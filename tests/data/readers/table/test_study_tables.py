@@ -6,7 +6,7 @@ import pytest
 
 from data.importing.report import Refused
 from data.store import open_store
-from tests.helpers.bundle_factory import put
+from tests.helpers.bundle_factory import put, refusal
 from tests.helpers.study_tables import (
     FOLDER,
     WORDS,
@@ -36,9 +36,7 @@ def test_figures_are_those_of_numpy(tmp_path, name):
 
 
 def test_words_are_asked_for(tmp_path):
-    with pytest.raises(Refused) as refused:
-        put(open_store(tmp_path / "store"), FOLDER / "stated_in_words.csv")
-    (problem,) = refused.value.problems
+    (problem,) = refusal(open_store(tmp_path / "store"), FOLDER / "stated_in_words.csv").problems
     assert (problem.column, problem.hint) == ("Stated_Confidence", "words")
     assert {choice.removesuffix("=?") for choice in problem.choices} == {word for word, _ in WORDS}
 

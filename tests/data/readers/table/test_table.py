@@ -11,19 +11,13 @@ import pytest
 
 from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
 from data.importing.report import Refused
-from data.store import open_store
-from tests.helpers.bundle_factory import put, table
+from tests.helpers.bundle_factory import put, refusal, table
 
 ROWS = [
     {"question": "Which river?", "gold": "Nile", "prediction": "Nile", "confidence": "0.9", "correct": "yes"},
     {"question": "Which city?", "gold": "Paris", "prediction": "Rome", "confidence": "0.4", "correct": "no"},
     {"question": "Which sea?", "gold": "Red Sea", "prediction": "Dead Sea", "confidence": "", "correct": "no"},
 ]
-
-
-@pytest.fixture
-def store(tmp_path):
-    return open_store(tmp_path / "store", threads=1)
 
 
 def answers(store, report):
@@ -42,14 +36,19 @@ def with_ids(*rows):
     return [{"id": f"q{n}", **row} for n, row in enumerate(rows)]
 
 
+def stated(spellings):
+    return with_ids(*({"confidence": text, "correct": "01"[n % 2]} for n, text in enumerate(spellings)))
+
+
 def confidences(store, path, spellings, **options):
-    rows = with_ids(*({"confidence": text, "correct": "01"[n % 2]} for n, text in enumerate(spellings)))
-    report = put(store, write(path, rows), **options)
+    report = put(store, write(path, stated(spellings)), **options)
     return [row[2] for row in answers(store, report)], report
 
 
-def questions(refused):
-    return [(problem.column, problem.hint, problem.choices) for problem in refused.value.problems]
+def asked(store, path, rows=None, **options):
+    """Return what is asked about a table, which ``rows`` give if it is not written yet: columns, hints and choices."""
+    problems = refusal(store, path if rows is None else write(path, rows), **options).problems
+    return [(problem.column, problem.hint, problem.choices) for problem in problems]
 
 
 def workbook(path, sheets, rows):
@@ -105,9 +104,7 @@ def test_a_column_that_every_model_answers_is_asked_about(store, tmp_path):
     """Otherwise each row would be a question of its own, and no two models would share one."""
     rows = [{"stem": "ABC"[n], "model": model, "confidence": row["confidence"], "correct": n % 2, "gold": row["gold"]}
         for model in ("m1", "m2") for n, row in enumerate(ROWS)]  # fmt: skip
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows))
-    assert questions(refused) == [("stem", "column", ("question_id=stem", "attribute=stem"))]
+    assert asked(store, tmp_path / "in.csv", rows) == [("stem", "column", ("question_id=stem", "attribute=stem"))]
     put(store, tmp_path / "in.csv", columns=(("question_id", "stem"),))
     assert store.snapshot().rows("select question_id from questions order by 1") == [("A",), ("B",), ("C",)]
 
@@ -144,33 +141,26 @@ def test_spellings_of_confidences(store, tmp_path, spellings, expected):
 
 @pytest.mark.parametrize("spellings", [["85", "0.4", "5", "100"], ["1", "5", "9", "10"]])
 def test_an_unclear_scale_is_asked(store, tmp_path, spellings):
-    with pytest.raises(Refused) as refused:
-        confidences(store, tmp_path / "in.csv", spellings)
-    assert questions(refused) == [("confidence", "percent", ())]
+    assert asked(store, tmp_path / "in.csv", stated(spellings)) == [("confidence", "percent", ())]
     imported, _ = confidences(store, tmp_path / "in.csv", spellings, percent=True)
     assert imported == [float(text) / 100 for text in spellings]
 
 
 def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):
-    with pytest.raises(Refused) as refused:
-        confidences(store, tmp_path / "in.csv", ["0.85", "0.4", "1", "0"], percent=True)
-    assert questions(refused) == [("confidence", "unit", ())]
+    assert asked(store, tmp_path / "in.csv", stated(["0.85", "0.4", "1", "0"]), percent=True) == [("confidence", "unit", ())]
 
 
 def test_one_number_out_of_range_makes_no_percentages(store, tmp_path):
     """Otherwise every other confidence would be divided by 100, in silence."""
     rows = [row | {"question": f"{row['question']} {n}", "confidence": "0.9"} for n in range(10) for row in ROWS]
     rows[7]["confidence"] = "95"
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows))
-    assert [(problem.column, problem.value) for problem in refused.value.problems] == [("confidence", "95.0")]
+    refused = refusal(store, write(tmp_path / "in.csv", rows))
+    assert [(problem.column, problem.value) for problem in refused.problems] == [("confidence", "95.0")]
 
 
 def test_words_mean_what_is_stated(store, tmp_path):
     words = ["Sure", " unsure ", "sure", "unsure"]
-    with pytest.raises(Refused) as refused:
-        confidences(store, tmp_path / "in.csv", words)
-    assert questions(refused) == [("confidence", "words", ("sure=?", "unsure=?"))]
+    assert asked(store, tmp_path / "in.csv", stated(words)) == [("confidence", "words", ("sure=?", "unsure=?"))]
     imported, _ = confidences(store, tmp_path / "in.csv", words, words=(("sure", 0.9), ("unsure", 0.3)))
     assert imported == [0.9, 0.3, 0.9, 0.3]
 
@@ -221,27 +211,22 @@ def test_told_thresholds_are_samples_and_an_attribute(store, tmp_path):
 
 def test_answers_that_nothing_tells_apart_are_asked_about(store, tmp_path):
     rows = [row | {"zeta": way} for way in ("north", "south") for row in with_ids(*ROWS)]
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert questions(refused) == [("zeta", "repeats", ("model=zeta", "elicitation=zeta", "sample=zeta"))]
+    choices = ("model=zeta", "elicitation=zeta", "sample=zeta")
+    assert asked(store, tmp_path / "in.csv", rows, model="m") == [("zeta", "repeats", choices)]
     report = put(store, tmp_path / "in.csv", columns=(("elicitation", "zeta"),), model="m")
     assert store.snapshot().rows("select elicitation from runs order by 1") == [("north",), ("south",)] and len(report.runs) == 2
 
 
 def test_several_columns_of_correctness_are_asked_about(store, tmp_path):
     rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "accurate": n % 3 == 0} for n in range(1, 9)))
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows))
-    assert questions(refused) == [(None, "column", ("correct=correct", "correct=accurate"))]
+    assert asked(store, tmp_path / "in.csv", rows) == [(None, "column", ("correct=correct", "correct=accurate"))]
     report = put(store, tmp_path / "in.csv", columns=(("correct", "accurate"),))
     assert [row[3] for row in answers(store, report)] == [0, 0, 1, 0, 0, 1, 0, 0]
 
 
 def test_names_that_say_nothing_are_asked_about(store, tmp_path):
     rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows))
-    assert [choices for _, _, choices in questions(refused)] == [("correct=x2",), ("confidence=x1",)]
+    assert [choices for _, _, choices in asked(store, tmp_path / "in.csv", rows)] == [("correct=x2",), ("confidence=x1",)]
     report = put(store, tmp_path / "in.csv", columns=(("confidence", "x1"), ("correct", "x2")))
     assert len(answers(store, report)) == 8
 
@@ -264,8 +249,7 @@ def test_a_kept_mapping_is_found_by_the_columns(store, tmp_path):
     assert [row[2] for row in answers(store, report)] == [n / 10 for n in range(1, 9)]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize(("encoding", "delimiter"), [("utf-8-sig", ";"), ("utf-16", "\t"), ("cp1252", "|")])
 def test_encodings_and_delimiters(store, tmp_path, encoding, delimiter):
     rows = [ROWS[0] | {"gold": "Köln", "prediction": "Köln"}, *ROWS[1:]]
     lines = ["Ergebnisse", *(delimiter.join(row.values()) for row in [dict(zip(rows[0], rows[0], strict=True)), *rows])]
@@ -380,9 +364,7 @@ def test_options_have_a_column_each(store, tmp_path):
 
 def test_a_column_of_errors_is_asked_about(store, tmp_path):
     rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "in.csv", rows))
-    assert questions(refused) == [("failure", "column", ("failed=failure", "attribute=failure"))]
+    assert asked(store, tmp_path / "in.csv", rows) == [("failure", "column", ("failed=failure", "attribute=failure"))]
 
 
 def test_failed_calls_have_no_answer(store, tmp_path):
@@ -410,9 +392,8 @@ def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
     pytest.importorskip("python_calamine")
     workbook(tmp_path / "in.xlsx", sheets, with_ids(*ROWS))
     if models is None:
-        with pytest.raises(Refused) as refused:
-            put(store, tmp_path / "in.xlsx")
-        assert questions(refused) == [("sheet", "repeats", ("model=sheet", "elicitation=sheet", "sample=sheet"))]
+        choices = ("model=sheet", "elicitation=sheet", "sample=sheet")
+        assert asked(store, tmp_path / "in.xlsx") == [("sheet", "repeats", choices)]
         return
     put(store, tmp_path / "in.xlsx")
     assert [model for (model,) in store.snapshot().rows("select model from runs order by 1")] == models
@@ -476,9 +457,7 @@ def test_what_else_could_be_a_score_is_named(store, tmp_path):
 @pytest.mark.parametrize(("name", "numbers"), [("energy", "{}"), ("confidence", "-{}.5"), ("certainty", "{}5000")])
 def test_the_direction_of_a_score_is_asked(store, tmp_path, name, numbers):
     rows = [{"id": row["id"], "correct": row["correct"], name: numbers.format(n)} for n, row in enumerate(SCORED)]
-    with pytest.raises(Refused) as refused:
-        put(store, write(tmp_path / "a.csv", rows))
-    assert questions(refused) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
+    assert asked(store, tmp_path / "a.csv", rows) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
     report = put(store, tmp_path / "a.csv", columns=(("uncertainty", name),))
     assert len(report.runs) == 1
 

@@ -61,7 +61,10 @@ class Difference(msgspec.Struct):
 
 
 class QuestionPair(msgspec.Struct):
-    """Both runs on one question: value by metric, None where the metric is undefined on this question alone."""
+    """Both runs on one question: value by metric, None where the metric is undefined on this question alone.
+
+    It is None, too, for metrics that are no function of sums, where the runs share more than ``MAX_SINGLE`` questions.
+    """
 
     question_id: str
     a: dict[str, float | None]
@@ -248,7 +251,8 @@ def _questions(
         if pair is None:
             continue
         starts = pair.evidence.starts[[pair.a, pair.b]]
-        values = pair.evidence.per_question(metric) if metric.single else None
+        listed = metric.single and (metric.pairs is None or pair.questions <= MAX_SINGLE)
+        values = pair.evidence.per_question(metric) if listed else None
         for index, question in enumerate(_questions_of(pair)):
             if question not in rows:
                 rows[question] = QuestionPair(question, dict.fromkeys(shown), dict.fromkeys(shown))
@@ -259,6 +263,7 @@ def _questions(
     return [rows[question] for (question,) in order if question in rows]
 
 
+MAX_SINGLE = 1_000  # questions; each needs a call of each kernel of pairs, and a million calls take minutes
 BINS = 41  # bins of the differences; odd, so that one is centred on 0
 MIN_SPAN = 1e-9  # smallest span of differences that can be drawn
 MAX_DOTS = 2000  # more dots would only be a cloud, and slow

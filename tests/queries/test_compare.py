@@ -108,6 +108,16 @@ def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkey
     assert (some.questions, some.differences, some.wins) == (every.questions, every.differences, every.wins)
 
 
+def test_many_questions_have_no_values_of_pairs(snapshot, run_of, monkeypatch):
+    a, b, metrics = run_of["plain", "verbalized"], run_of["twin", "verbalized"], [CATALOGUE["brier"], CATALOGUE["auroc"]]
+    few = compare(snapshot, RELAY, a, b, metrics)
+    monkeypatch.setattr("queries.compare.MAX_SINGLE", len(few.pairs) - 1)
+    many = compare(snapshot, RELAY, a, b, metrics)
+    assert [pair.a["brier"] for pair in many.pairs] == [pair.a["brier"] for pair in few.pairs]
+    assert any(pair.a["auroc"] is not None for pair in few.pairs) and {pair.a["auroc"] for pair in many.pairs} == {None}
+    assert many.metrics == few.metrics
+
+
 @pytest.mark.parametrize(
     ("names", "selection"),
     [

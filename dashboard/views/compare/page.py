@@ -90,7 +90,8 @@ COMPARE = serve(
     compare,
     CompareKeys,
     """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those
-        questions. With a `margin`, also whether the runs are `equal`, `different` or `undecided`.""",
+        questions. Of more than 1,000 questions, single ones have no values of metrics such as AUROC that are no function of
+        sums. With a `margin`, also whether the runs are `equal`, `different` or `undecided`.""",
     Table("The differences as CSV, a row per metric.", _rows, _with_margin),
 )
 PAIRS = serve(

@@ -15,6 +15,7 @@ import os
 import statistics
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from flask import Flask  # noqa: E402
 
 from benchmarks import distributions  # noqa: E402
 from benchmarks.measuring import machine, markdown_table, timed  # noqa: E402
-from benchmarks.synthetic_data import CLUES, fill, write_small_run  # noqa: E402
+from benchmarks.synthetic_data import CATEGORIES, CLUES, fill, write_small_run  # noqa: E402
 from dashboard.app import create_app  # noqa: E402
 from dashboard.settings import Settings  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
@@ -40,6 +41,7 @@ from queries.buzzing import Rules, threshold_explorer  # noqa: E402
 from queries.engine.gather import gather  # noqa: E402
 from queries.leaderboard import leaderboard  # noqa: E402
 from queries.metrics import CATALOGUE, Metric  # noqa: E402
+from queries.reliability import reliability, triptych  # noqa: E402
 from queries.selection import Selection  # noqa: E402
 from queries.slices import slices  # noqa: E402
 
@@ -105,6 +107,13 @@ def ratios(folder: Path) -> list[Ratio]:
             answer = client.post("/_dash-update-component", json=body)
             assert answer.status_code == 200, answer.data[:500]
 
+    asked: Counter[object] = Counter()
+
+    def filtered(view: object) -> Selection:
+        asked[view] += 1  # of eight categories, all but those that the number has as bits
+        left_out = [index for index in range(CATEGORIES) if asked[view] >> index & 1]
+        return large.replace(category=tuple(f"Category {index}" for index in range(CATEGORIES) if index not in left_out))
+
     draw(LARGE)
     warm = f"leaderboard?dataset={LARGE}&metrics=brier,ece&intervals=1"
     get(warm)
@@ -125,6 +134,11 @@ def ratios(folder: Path) -> list[Ratio]:
             "intervals over 20,000 rows: AUROC, KS, CORP, correlation / metrics of sums",
             lambda: leaderboard(snapshot, small, [CATALOGUE[key] for key in PAIRS], True),
             lambda: leaderboard(snapshot, small, METRICS, True),
+        ),
+        Ratio(
+            "reliability and triptych of 200,000 rows, a new filter / leaderboard with intervals, a new filter",
+            lambda: [view(snapshot, filtered(view)) for view in (reliability, triptych)],
+            lambda: leaderboard(snapshot, filtered(leaderboard), METRICS, True),
         ),
         Ratio(
             "slices: 200,000 rows / 20,000 rows",

@@ -121,6 +121,8 @@ def assert_means_of_parts(client):
             assert parts[0]["low"] < mean["low"] < mean["value"] < mean["high"] < parts[0]["high"]
     (line,) = read_table(client, "/api/v1/across/collections.csv?metric=brier")
     assert (line["model"], line["collection"]) == ("alpha", "mmlu")
+    (row,) = get(client, "/api/v1/across?metric=brier")["rows"]
+    assert {key: float(line[key]) for key in ("value", "low", "high")} == row["means"]["mmlu"]
     (gone,) = get(client, "/api/v1/across?datasets=mmlu-law&datasets=other")["rows"]
     assert gone["means"] == {}, "a single part is no collection"
 

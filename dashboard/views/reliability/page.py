@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from dash.development.base_component import Component
 
-from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import BAND, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
@@ -28,11 +27,13 @@ from dashboard.views.reliability.diagrams import (
 from dashboard.views.reliability.triptych import calibration_tests, triptych_section
 from data.plurals import counted
 from data.recalibration_maps import METHODS
+from queries.engine.common_questions import coverage
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
 from queries.reliability import reliability, triptych
+from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice
 from queries.selection.view_parameters_base import NoParameters, Parameters
@@ -121,7 +122,7 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Draw the diagrams with what-if recalibration, or another part of the page."""
-    tab, runs = request.parameters.tab, len(selected_runs(request.selection))
+    tab, runs = request.parameters.tab, _measured(request.selection)
     highlighted = highlighted_runs(request, SPLIT[0])
     # Only what is drawn is computed. Tests and recalibration are tables of all runs.
     every = runs <= MAX_PANELS or request.parameters.panels or request.parameters.method or tab == "tests"
@@ -169,6 +170,13 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         ),
         recalibration_section(what_if, style) if what_if else None,
     ]
+
+
+def _measured(selection: Selection) -> int:
+    """Count the runs that have a diagram: those that take part or, without common questions, those that answered any."""
+    counts = service().ask(coverage, selection)
+    common = counts.differs and selection.common is not False and (counts.taking_part or not counts.lacking)
+    return len(counts.taking_part) if common else sum(answered > 0 for answered in counts.answered.values())
 
 
 def _meaning(facets: Facets) -> str:

@@ -16,7 +16,8 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from tests.helpers.colour_vision import VISIONS, contrast, difference, lab
-from tests.helpers.drawn_pages import divided
+from tests.helpers.drawn_pages import divided, drawn, words
+from tests.helpers.json_api import get
 
 RUNS = 18
 CSS = Path(__file__).parents[3] / "assets" / "clueline.css"
@@ -113,6 +114,14 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
             assert len(numbers) == every[name]["layout"]["meta"]["panels"] == len(shown)
             if page == "reliability" or address:  # on the other page, other runs are the best
                 assert numbers == [*shown], name
+
+
+@pytest.mark.parametrize("page_only", ["", "panels=all", "tab=tests", "tab=decomposition"])
+@pytest.mark.parametrize("selection", ["", "common=0", "category=A"])
+def test_reliability_counts_the_runs_of_the_answer(crowd, selection, page_only):
+    answer = get(crowd.test_client(), f"/api/v1/reliability?dataset=crowd&{selection}")
+    text = words(drawn(crowd, "reliability", f"dataset=crowd&{selection}&{page_only}"))
+    assert f"; {len(answer['runs'])} runs" in text
 
 
 def test_coloured_lines_have_labels(crowd):

@@ -223,7 +223,8 @@ def pooled_items(items: SortedItems, draws: Draws) -> PooledItems:
     kind = 2 * np.repeat(np.arange(len(firsts)), sizes) + items.correct.astype(np.int64)
     count = np.bincount(kind, minlength=2 * len(firsts))
     used = np.flatnonzero(count)
-    drawn = np.concatenate([weights.counts(kind, len(count))[used] for weights in draws.item_weights(items.row)], axis=1)
+    parts = [weights.totals_of_cells(None, kind, len(count))[used] for weights in draws.item_weights(items.row)]
+    drawn = np.concatenate(parts, axis=1)
     return PooledItems(
         mean[used // 2],
         (used % 2).astype(float),

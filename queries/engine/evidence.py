@@ -554,9 +554,10 @@ class Evidence:
         return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
 
     @cached_property
-    def first_items(self) -> Ints:
-        """Index of each run's first item, shape (runs,)."""
-        return self._items_before[self.starts]
+    def item_cuts(self) -> Ints:
+        """Index of each run's first item and, last, the number of items, shape (runs + 1,)."""
+        cuts: Ints = self._items_before[np.append(self.starts, len(self.places))]
+        return cuts
 
     def _sided(self, metric: Metric | None) -> bool:
         """Whether a metric reads the likelier side of forecasts, whose order by confidence is another one."""
@@ -566,7 +567,7 @@ class Evidence:
         """Return a run's items as a metric reads them, else as stored. Rows count from the first one of the run."""
 
         def compute() -> SortedItems:
-            first, end = self._items_before[[self.starts[run], self.ends[run]]]
+            first, end = self.item_cuts[run : run + 2]
             row, confidence, correct = (part[first:end] for part in vars(self._items).values())
             row = row - self.starts[run]
             if metric is None or not self._sided(metric):
@@ -691,8 +692,8 @@ class Evidence:
     def mass_columns(self) -> dict[str, SparseColumn]:
         """Return the same for the equal-mass bins of each run."""
         count, items = self.conventions.mass_bins or 0, self._items
-        sizes = np.diff(self._items_before[np.append(self.starts, len(self.places))])
-        cells, entry = np.unique(items.row * count + mass_bins_of_sorted(sizes, count), return_inverse=True)
+        bins = mass_bins_of_sorted(np.diff(self.item_cuts), count)
+        cells, entry = np.unique(items.row * count + bins, return_inverse=True)
         row, place = np.divmod(cells, max(1, count))
         first = np.searchsorted(row, np.arange(len(self.places) + 1))
         return {

@@ -127,7 +127,7 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
     if sorted_items is not None:
         asked = np.repeat(np.arange(runs), items)
         above = [np.searchsorted(evidence.items_of(run)[0], confidence[run], side="right") for run in range(runs)]
-        place = (evidence.first_items + above)[asked]
+        place = (evidence.item_cuts[:-1] + above)[asked]
         sorted_items = SortedItems(
             np.insert(sorted_items.row + evidence.run_of_rows[sorted_items.row], place, (evidence.ends + np.arange(runs))[asked]),
             np.insert(sorted_items.confidence, place, stated_by),

@@ -48,20 +48,16 @@ class ItemWeights:
         weighted: Floats = totals @ self.by_group
         return weighted
 
-    def totals_of_cells(self, values: Floats, cell: Ints, cells: int) -> Floats:
-        """Return the weighted sums of values, shape (n,), in a few cells, from the cell of each item, shape (cells, k)."""
-        groups = len(self.by_group)
-        result: Floats = np.bincount(cell * groups + self.group, values, cells * groups).reshape(cells, groups) @ self.by_group
-        return result
+    def totals_of_cells(self, values: Floats | None, cell: Ints, cells: int) -> Floats:
+        """Return the weighted sums of values, shape (n,), in a few cells, from the cell of each item, shape (cells, k).
 
-    def counts(self, cell: Ints, cells: int) -> Floats:
-        """Return the weighted numbers of items in cells, shape (cells, k); weights must be whole numbers.
-
-        Single precision is exact up to 2^24, and twice as fast.
+        Without values, items are counted; weights must then be whole numbers. Single precision is exact up to 2^24, and twice as
+        fast.
         """
-        groups = len(self.by_group)
-        items = np.bincount(cell * groups + self.group, minlength=cells * groups).reshape(cells, groups)
-        return (items.astype(np.float32) @ self.by_group.astype(np.float32)).astype(float)
+        groups, kind = len(self.by_group), np.float32 if values is None else np.float64
+        of_cells = np.bincount(cell * groups + self.group, values, cells * groups).reshape(cells, groups).astype(kind, copy=False)
+        result: Floats = (of_cells @ self.by_group.astype(kind, copy=False)).astype(float, copy=False)
+        return result
 
     def totals(self, values: Floats, firsts: Ints) -> Floats:
         """Return the weighted sums of values, shape (n,), over groups of items from each of ``firsts`` on, shape (groups, k)."""

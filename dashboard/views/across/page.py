@@ -178,7 +178,8 @@ def _collections(result: Across) -> html.P | None:
         for name, datasets in parts.items()
         if name
     ]
-    return note(["Collections: ", html.Span(links, className="links"), "."]) if len(parts) > 1 and links else None
+    listed = [part for link in links for part in (", ", link)]
+    return note(["Collections: ", *listed[1:], "."]) if len(parts) > 1 and links else None
 
 
 def _left_out(result: Across, titles: dict[str, str]) -> html.P | None:

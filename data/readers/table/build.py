@@ -425,7 +425,7 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
         raise refuse(name, reason, hint="dataset")
     if known is None:
         named = (text for text in builder.cells("dataset") if text and dataset_id(text) == stated)
-        title = builder.options.title or next(named, builder.stem)
+        title = builder.options.title or next(named, builder.options.dataset or builder.stem)
         classes = [YES, NO] if kind == FORECAST else list(builder.options.classes) or None
         staging.add_dataset(name, dataset, kind=kind, title=title, source=SOURCE, classes=classes)
     else:

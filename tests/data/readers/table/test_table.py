@@ -84,6 +84,11 @@ def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
     assert "rivers.csv: confidence: confidence (by its name, and its numbers are between 0 and 1)" in report.lines
 
 
+def test_a_dataset_that_was_named_has_no_other_title(store, tmp_path):
+    put(store, write(tmp_path / "rivers.csv", with_ids(*ROWS)), dataset="my-rivers", model="m")
+    assert store.snapshot().rows("select title from datasets") == [("my-rivers",)]
+
+
 def test_questions_without_ids_are_named_by_their_texts(store, tmp_path):
     first = put(store, write(tmp_path / "a.csv", ROWS), model="a")
     second = put(store, write(tmp_path / "b.csv", ROWS[::-1]), model="b")

@@ -12,7 +12,6 @@ import polars as pl
 from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
-from queries.engine.disputed_answers import disputed_runs
 from queries.engine.gather import gather
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
@@ -208,24 +207,27 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     runs = np.bincount(evidence.places, minlength=size)
     right = np.bincount(evidence.places, accuracy != 0, minlength=size)  # NaN where an outcome is a share
     answered = runs >= MIN_RUNS
-    disputed = disputed_runs(snapshot, counted)
-    hidden = [counted.undisputed and str(name) in disputed for name in evidence.selected_questions]
-    chosen = np.flatnonzero(answered & (right == 0) & ~np.array(hidden, dtype=bool))
-    names = tuple(str(evidence.selected_questions[place]) for place in np.flatnonzero(answered))
-    facts = {fact.question_id: fact for fact in question_details(snapshot, counted, names, ()).questions}
-    failed = {str(evidence.selected_questions[place]) for place in chosen}
+    failed = tuple(map(str, evidence.selected_questions[answered & (right == 0)]))
+    facts = {fact.question_id: fact for fact in question_details(snapshot, counted, failed, ()).questions}
+    chosen = {name for name, fact in facts.items() if not (counted.undisputed and fact.disputed)}
+    sql = "select question_id, coalesce(category, '') from questions where dataset = $d"
+    category_of = dict(snapshot.rows(sql, {"d": selection.dataset}))
     categories: dict[str, tuple[int, int]] = {}
-    for name, fact in facts.items():
-        number, failures = categories.get(fact.category or "", (0, 0))
-        categories[fact.category or ""] = (number + 1, failures + (name in failed))
+    for name in map(str, evidence.selected_questions[answered]):
+        number, failures = categories.get(category_of[name], (0, 0))
+        categories[category_of[name]] = (number + 1, failures + (name in chosen))
+    by_place = np.argsort(confident.places, kind="stable")
+    ends = np.searchsorted(confident.places[by_place], np.arange(size + 1))
     questions = []
-    for place in chosen:
-        rows = np.flatnonzero(confident.places == place)
+    for place, name in enumerate(map(str, evidence.selected_questions)):
+        if name not in chosen:
+            continue
+        rows = by_place[ends[place] : ends[place + 1]]
         surest = rows[np.argmax(confidence[rows])] if len(rows) else None
-        fact = facts[str(evidence.selected_questions[place])]
+        fact = facts[name]
         questions.append(
             UnsolvedQuestion(
-                question_id=fact.question_id,
+                question_id=name,
                 answer=fact.answer,
                 category=fact.category,
                 runs=int(runs[place]),
@@ -234,7 +236,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
                 surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
                 heard=fact.heard,
                 people=fact.people,
-                disputed=len(disputed.get(fact.question_id, ())),
+                disputed=len(fact.disputed),
             )
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))

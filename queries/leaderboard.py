@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
+from data.store import Snapshot, once_per_snapshot
 from data.store.answer_states import OTHER_STATES, State
 from data.store.run_files import graded_kind
 from queries.engine.common_questions import Coverage, coverage, restrict
@@ -254,6 +254,7 @@ def _nothing_counts(states: Mapping[State, int]) -> str:
     return ALL_FAILED if states["failed"] == sum(states[state] for state in OTHER_STATES) else NOTHING_COUNTED
 
 
+@once_per_snapshot
 def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDisagreement:
     """Return how far the gradings of a selection's runs disagree on its answers, and who leads under each."""
     primary = ranked_metrics(snapshot, selection.dataset).primary

@@ -2,7 +2,7 @@
 
 from data.store.catalogue_schema import check_schema, create_schema
 from data.store.errors import DamagedStore, OlderStore, OtherVersion, StoreError, StoreMoved
-from data.store.snapshot import Snapshot
+from data.store.snapshot import Snapshot, once_per_snapshot
 from data.store.store import Store, open_store
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "StoreMoved",
     "check_schema",
     "create_schema",
+    "once_per_snapshot",
     "open_store",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import duckdb
 import numpy as np
@@ -20,6 +21,8 @@ from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 
 T = TypeVar("T", bound=Sized)
+R = TypeVar("R")
+P = ParamSpec("P")
 PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "left_out_plays", "curves")  # which depend on who heard the questions
 SHARE_OF_MEMORY = 0.25  # of the run cache's capacity; values that are read together and take more are not cached
 
@@ -40,6 +43,7 @@ class Snapshot:
         hidden: datasets that are stored but left out.
         people: id of the run of the human collection that is read instead of the imported people; blank to read those.
         marks_disputed: whether responses have a column ``disputed``; see ``Objects.graded_responses``.
+        results: what ``once_per_snapshot`` keeps, for this snapshot and those derived from it.
     """
 
     version: str
@@ -52,6 +56,7 @@ class Snapshot:
     hidden: frozenset[str] = frozenset()
     people: str = ""
     marks_disputed: bool = False
+    results: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def with_grading(self, grading: str) -> Snapshot:
         """Return the same version under another grading; under each run's first grading if blank."""
@@ -231,3 +236,20 @@ def current_database(connection: duckdb.DuckDBPyConnection) -> str:
 def rows_without(datasets: Collection[str]) -> str:
     """Return an SQL condition that excludes the rows of some datasets."""
     return f"not list_contains([{', '.join(map(literal, sorted(datasets)))}]::varchar[], dataset)"
+
+
+def once_per_snapshot(query: Callable[Concatenate[Snapshot, P], R]) -> Callable[Concatenate[Snapshot, P], R]:
+    """Let a query be computed once for each snapshot, and so for each request, however many views ask for it.
+
+    Its arguments must be hashable. Its result is shared, so nobody may change it.
+    """
+
+    @wraps(query)
+    def kept(snapshot: Snapshot, *arguments: P.args, **named: P.kwargs) -> R:
+        view = snapshot.grading, snapshot.people, snapshot.hidden, snapshot.marks_disputed
+        key = (query, view, arguments, tuple(sorted(named.items())))
+        if key not in snapshot.results:
+            snapshot.results[key] = query(snapshot, *arguments, **named)
+        return cast("R", snapshot.results[key])
+
+    return kept

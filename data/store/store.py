@@ -155,7 +155,7 @@ class Store:
                 except OSError as error:
                     raise StoreError(f"the store in {self.place} cannot be read: {error}") from error
                 assert self._opened is not None
-                return replace(self._opened, connection=self._opened.connection.cursor())
+                return replace(self._opened, connection=self._opened.connection.cursor(), results={})
         raise StoreError(f"the store in {self.place} changes faster than it can be opened")
 
     def _open(self, pointer: Pointer) -> None:
@@ -181,7 +181,7 @@ class Store:
                 self._earlier = self._find_revision(revision) or self._earlier
             earlier = self._earlier
             if earlier is not None and earlier.has_revision(revision):
-                return replace(earlier, connection=earlier.connection.cursor())
+                return replace(earlier, connection=earlier.connection.cursor(), results={})
         return None
 
     def _find_revision(self, revision: str) -> Snapshot | None:

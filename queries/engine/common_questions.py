@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
+from data.store import Snapshot, once_per_snapshot
 from data.store.answer_states import NO_CONFIDENCE, State
 from queries.engine import run_columns
 from queries.engine.selected_answers import (
@@ -75,6 +75,7 @@ class Coverage(msgspec.Struct):
         return [run for run in self.answered if run not in self.apart]
 
 
+@once_per_snapshot
 def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
     """Compute how much of a selection its runs answered. A question counts as answered with a response to any selected clue."""
     return _coverage(snapshot, selection, *_answers(snapshot, selection))[0]
@@ -123,6 +124,7 @@ def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
     return counts
 
 
+@once_per_snapshot
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
     """Return the selection that a view measures, restricted to common questions and clues if ``common`` asks for it.
 

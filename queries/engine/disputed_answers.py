@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
+from data.store import Snapshot, once_per_snapshot
 from data.store.answer_states import State
 from queries.engine.run_columns import Arrays, ResponseOrder, response_values
 from queries.engine.selected_answers import chosen, item_filters
@@ -29,6 +29,7 @@ class DisputedAnswers(Arrays):
     items: Ints
 
 
+@once_per_snapshot
 def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, Ints]:
     """Return the positions of the questions of disputed answers, ascending, for each run of which several gradings differ."""
     runs, questions = chosen(snapshot, selection)

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.duckdb_and_polars import SqlParameters, literal
-from data.store import Snapshot
+from data.store import Snapshot, once_per_snapshot
 from data.store.answer_states import OTHER_STATES, STATES, State, among_states
 from queries.engine import run_columns
 from queries.engine.run_columns import ResponseOrder, response_values
@@ -22,6 +22,7 @@ from queries.selection import Selection
 Bools = NDArray[np.bool_]
 
 
+@once_per_snapshot
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
     """Return the runs, in order of import, and the ascending positions of the questions that a selection's filters keep."""
     clauses, parameters = selection_clauses(selection)
@@ -90,6 +91,7 @@ def has_other_states(runs: pl.DataFrame, counted: CountedAnswers) -> bool:
     return any(state != "answered" and bool((runs[state] > 0).any()) for state in counted.states)
 
 
+@once_per_snapshot
 def state_counts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     """Count the responses at the clues of a selection by run, ``question_id`` and state, whether it counts them or not.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.store import DamagedStore, StoreError, open_store
+from data.store import DamagedStore, StoreError, once_per_snapshot, open_store
 from data.store.repair import damage_of, versions_on_disk
 from data.store.sweep import KEEP
 from tests.helpers.paths import ROOT
@@ -369,3 +369,19 @@ def test_text_that_looks_like_a_parameter_stays_text(store):
     snapshot = store.snapshot()
     assert snapshot.frame("select '$d' as x").rows() == [("$d",)]
     assert snapshot.frame("select '$other' as x, $d as y", {"d": "it's"}).rows() == [("$other", "it's")]
+
+
+def test_a_query_is_computed_once_for_each_snapshot(tmp_path):
+    asked = []
+
+    @once_per_snapshot
+    def query(snapshot, name, *, twice=False):
+        asked.append((snapshot.grading, name, twice))
+        return name * (2 if twice else 1)
+
+    store = open_store(tmp_path)
+    snapshot = store.snapshot()
+    assert [query(snapshot, "a"), query(snapshot, "a", twice=True), query(snapshot, "a")] == ["a", "aa", "a"]
+    assert [query(snapshot.with_grading("second"), "a"), query(snapshot.with_grading("second"), "a")] == ["a", "a"]
+    assert query(store.snapshot(), "a") == "a", "another request does not keep what this one asked"
+    assert asked == [("", "a", False), ("", "a", True), ("second", "a", False), ("", "a", False)]

@@ -32,14 +32,9 @@ from queries.across import (
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import Metric
 
-SIGNS: dict[Sign, str] = {
-    "overconfident": "Overconfident on",
-    "underconfident": "Underconfident on",
-    "neither": "Interval contains 0 on",
-    "unknown": "No interval, because there are too few questions, on",
-}
-UNRANKED = "No interval, because it is not ranked, on"
-FORECASTS = "Forecasts, which have a bias towards yes instead, on"
+UNKNOWN = "too few questions"  # why there is no interval
+UNRANKED = "not ranked"
+FORECASTS = "forecasts, which have a bias towards yes instead"
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
 MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
 MEAN_RANK = "Mean rank among the models that are ranked on the same datasets; the note below names them"
@@ -201,37 +196,42 @@ def transfer_section(result: Across) -> html.Section:
     short_titles = distinct_short_names([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     names = row_names(result.rows)
-    models = [html.Li([html.Strong(f"{names[id(line)]}: "), html.Span(transfer_sentence(line, titles))]) for line in result.rows]
+    signs = [{cell.sign for cell in row.cells.values()} for row in result.rows]
+    both = sum({"overconfident", "underconfident"} <= of_row for of_row in signs)
+    table = html_table(
+        [
+            PageColumn("Model", lambda row: names[id(row)]),
+            PageColumn("Overconfident on", lambda row: signed_datasets(row, titles, "overconfident")),
+            PageColumn("Underconfident on", lambda row: signed_datasets(row, titles, "underconfident")),
+            PageColumn("Neither shown on", lambda row: signed_datasets(row, titles, "neither", "unknown")),
+        ],
+        result.rows,
+        "Datasets on which each model is over- and underconfident",
+    )
     return section(
         "Does calibration carry over?",
-        "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
-        "is on its own: of twenty calibrated results, about one is named by chance.",
-        html.Ul(models, className="transfer"),
+        f"For {both} of {counted(len(result.rows), 'model')}, the sign changes between datasets. Mean confidence minus accuracy; "
+        "shown if its 95 % interval, each on its own, does not contain 0.",
+        table,
     )
 
 
-def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
-    """Say in words where a model is over- and underconfident."""
-    parts = []
-    for words in (*SIGNS.values(), UNRANKED, FORECASTS):
-        cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if _finding(cell) == words]
-        cells.sort(key=lambda part: -abs(part[1] or 0.0))
-        names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MAX_NAMED]]
-        if len(cells) > MAX_NAMED:
-            names.append(f"and {len(cells) - MAX_NAMED} more")
-        if names:
-            parts.append(f"{words} {', '.join(names)}.")
-    signs = {cell.sign for cell in line.cells.values()}
-    if {"overconfident", "underconfident"} <= signs:
-        parts.append("The sign changes between these datasets.")
-    return " ".join(parts)
+def signed_datasets(line: AcrossRow, titles: Mapping[str, str], *signs: Sign) -> str | None:
+    """Name the datasets on which the overconfidence of a model has one of some signs, the furthest from 0 first."""
+    cells = [(dataset, cell) for dataset, cell in line.cells.items() if cell.sign in signs]
+    cells.sort(key=lambda part: -abs(part[1].overconfidence or 0.0))
+    named = [
+        f"{titles[dataset]} {short(cell.overconfidence)}" + (f" ({reason})" if (reason := _without_sign(cell)) else "")
+        for dataset, cell in cells[:MAX_NAMED]
+    ]
+    return ", ".join([*named, *([f"and {len(cells) - MAX_NAMED} more"] if len(cells) > MAX_NAMED else [])]) or None
 
 
-def _finding(cell: AcrossCell) -> str:
-    """Say what is known of the sign of a model's overconfidence on a dataset, or why nothing is."""
-    if cell.sign == "unknown" and cell.overconfidence_low is not None:
-        return FORECASTS
-    return UNRANKED if cell.sign == "unknown" and not cell.ranked else SIGNS[cell.sign]
+def _without_sign(cell: AcrossCell) -> str:
+    """Say why nothing is known of the sign; blank if it is known or the interval contains 0."""
+    if cell.sign != "unknown":
+        return ""
+    return FORECASTS if cell.overconfidence_low is not None else UNKNOWN if cell.ranked else UNRANKED
 
 
 ROW_HEIGHT = 26  # pixels

@@ -6,11 +6,11 @@ from msgspec import structs
 from dashboard.views.across.sections import (
     FORECASTS,
     MAX_DATASETS,
-    SIGNS,
+    UNKNOWN,
     UNRANKED,
     across_diagrams_figure,
     across_figure,
-    transfer_sentence,
+    signed_datasets,
 )
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS
@@ -67,5 +67,9 @@ def test_the_text_says_why_a_sign_is_unknown():
         "d2": structs.replace(known, sign="unknown", overconfidence=0.3, overconfidence_low=0.1, overconfidence_high=0.4),
         "d3": structs.replace(known, sign="overconfident", overconfidence=0.4, overconfidence_low=0.1, overconfidence_high=0.6),
     }
-    text = transfer_sentence(AcrossRow("m", "verbalized", cells, 4, 1.0, 0.0), {name: name for name in cells})
-    assert text == (f"Overconfident on d3 (0.400). {SIGNS['unknown']} d1 (0.200). {UNRANKED} d0 (0.100). {FORECASTS} d2 (0.300).")
+    line, titles = AcrossRow("m", "verbalized", cells, 4, 1.0, 0.0), {name: name for name in cells}
+    assert signed_datasets(line, titles, "overconfident") == "d3 0.400"
+    assert signed_datasets(line, titles, "underconfident") is None
+    assert signed_datasets(line, titles, "neither", "unknown") == (
+        f"d2 0.300 ({FORECASTS}), d1 0.200 ({UNKNOWN}), d0 0.100 ({UNRANKED})"
+    )

@@ -129,8 +129,7 @@ def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str
     score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
     return (
         f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean probability that "
-        f"{worth}, or 0 if the buzz is not correct. Best thresholds are chosen on these same answers: what they achieve tends to "
-        "be too good, and its interval does not show that."
+        f"{worth}, or 0 if the buzz is wrong. A best threshold is chosen on these same answers, so it looks better than it is."
         + "".join(f" No values for {names[run.run]}: {run.missing['threshold']}." for run in explorer.runs if run.curve is None)
     )
 

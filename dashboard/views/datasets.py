@@ -21,7 +21,7 @@ from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
-from dashboard.ui.section import facts, heading, note, section
+from dashboard.ui.section import facts, folded, heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
@@ -103,7 +103,6 @@ def dataset_card(dataset: Dataset) -> html.Section:
         "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
         "Source": dataset.source,
         "Licence": dataset.licence,
-        "Note": dataset.note,
     }
     return html.Section(
         [
@@ -115,6 +114,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
                 ]
             ),
             facts(stated),
+            folded("How these data were made", html.P(dataset.note)) if dataset.note else None,
             html.P(
                 [
                     page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
@@ -127,14 +127,14 @@ def dataset_card(dataset: Dataset) -> html.Section:
     )
 
 
-def _people(dataset: Dataset) -> str:
-    """The human data of a dataset, in a few words."""
+def _people(dataset: Dataset) -> str | None:
+    """The human data of a dataset, in a few words; None if there are none."""
     parts = []
     if dataset.human_teams:
         parts.append(f"{counted(dataset.human_teams, 'human team')}, {counted(dataset.human_buzzes, 'buzz', 'buzzes')}")
     if dataset.voted:
         parts.append(f"{counted(dataset.votes, 'human vote')} on {counted(dataset.voted, 'question')}")
-    return "; ".join(parts) or "none: metrics that need people are missing"
+    return "; ".join(parts) or None
 
 
 def formats_section(formats: Sequence[Format]) -> html.Section:

@@ -191,8 +191,7 @@ def heat_map(
     than = f"{style.names.get(tested.against, tested.against)} there" if tested.against else "the run itself on all questions"
     return section(
         title,
-        f"Orange: {more} than {than}; blue: {less}. A frame: significant, adjusted for all parts "
-        "tested. A cell's tooltip has its 95 % interval and rank.",
+        f"Orange: {more} than {than}; blue: {less}; framed: significant.",
         html_table(
             columns, [*whole, None], title, "board across slices", of_row=lambda run: {} if run else {"className": "summary"}
         ),
@@ -261,8 +260,6 @@ def unsolved_section(
             f"{name or 'not stated'} {failures} of {total}" for name, (total, failures) in result.categories.items() if failures
         ]
         words += f"By category: {', '.join(parts)}. "
-    known = any(question.people is not None for question in result.questions)
-    words += f"Sorted by {'how many people were right, then by ' if known else ''}the highest confidence of a run."
     columns: Columns = [
         question_column(link, quizbowl),
         "category",
@@ -369,8 +366,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         note(result.untested) if result.untested and against else None,
         note(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
-            f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
-            "The others may be due to chance. /api/v1/slices lists all."
+            f"{MIN_QUESTIONS} questions. Significant: p < {SIGNIFICANCE}, adjusted for all that were tested."
             + (UNTESTED if request.facets.response_attributes else "")
         ),
         unsolved_section(

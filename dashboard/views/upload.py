@@ -446,8 +446,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         else html.Div([token, html.Div(id="upload", **data(form=json.dumps(form)))]),
         section(
             "The questions",
-            "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
-            "confidence: fill them in and upload the file as it is.",
+            "One row per question and clue. In the CSV, fill in guess and confidence, and upload it.",
             html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
             note(page_link("Published runs", href=request.link("/runs"))),
         ),

@@ -98,10 +98,7 @@ DIAGRAMS = serve(
 
 
 PATH = "/across"
-ONE_RUN = (
-    "A row is a model under all its names, or one of its elicitations if a dataset has several. Its latest import on a dataset "
-    "counts. "
-)
+ONE_RUN = "A row is a model under all its names, or one of its elicitations. Its latest run on a dataset counts. "
 POOLED = (
     " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
     "other questions, not for other models; distances from calibration have none."
@@ -154,8 +151,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         across_table(result, metric),
         note(
             ("" if every_run else ONE_RUN)
-            + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
-            + "Brackets are 95 % intervals."
+            + "Each dataset is measured as on its leaderboard. Brackets: 95 % intervals."
             + counting_words(result, every_run)
             + "".join(_clusters(result))
             + (POOLED if result.groups else "")
@@ -205,7 +201,7 @@ def _clusters(result: Across) -> Iterator[str]:
     for dataset in result.datasets:
         if dataset.cluster != QUESTION:
             words = cluster_words(dataset.cluster)
-            yield f" On {dataset.title}, questions with {words} depend on each other, so intervals count clusters of these."
+            yield f" On {dataset.title}, intervals count clusters of questions with {words}."
 
 
 PAGE = register(

@@ -110,10 +110,7 @@ def counting_words(result: Across, every_run: bool) -> str:
     what = counted(ranked, "run" if every_run else "model")
     others = len(result.rows) - ranked
     left = f"; the other {others} {'is' if others == 1 else 'are'} not ranked on all of them" if others else ""
-    return (
-        f" Mean rank and win rate are among the {what} ranked on {titles}{left}. "
-        "Rows are in order of their mean relative rank, from the best on each dataset to the last."
-    )
+    return f" Mean rank and win rate: among the {what} ranked on {titles}{left}. Rows are in order of their mean relative rank."
 
 
 def _collection_column(column: AcrossDataset, every: Sequence[AcrossDataset]) -> Sequence[PageColumn]:

@@ -29,9 +29,9 @@ MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
     """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
-    words = "Runs buzz at their thresholds in use."
+    words = ""
     if any(curve.name == "Q1" for curve in drawn):
-        words = f"People: quartiles of teams by correct buzzes, each pooled over the questions that its teams heard. {words}"
+        words = "Q1 to Q4: quartiles of teams by correct buzzes."
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
@@ -46,7 +46,7 @@ def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
     )
     return section(
         "Buzzes along the question",
-        note([words, *not_drawn]),
+        note([words, *not_drawn]) if words or not_drawn else None,
         left_out_note(curves.left_out_plays),
         *([shown] if drawn else []),
         class_name="buzz-curves",
@@ -78,10 +78,7 @@ BOUNDS = {"given_correct": "correct_rate", "given_incorrect": "incorrect_rate"} 
 def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
-    words = (
-        "How often a run buzzes when its guess is correct, and when not, clue by clue up to the first buzz. The further apart, "
-        "the better. "
-    )
+    words = "How often a run buzzes at a clue when its guess is correct, and when not. The further apart, the better. "
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
         words += (
@@ -89,10 +86,7 @@ def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
             "are means over players."
         )
     elif people:
-        words += (
-            "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their correct "
-            "and incorrect buzzes per clue heard are lower bounds."
-        )
+        words += "Of people, only lower bounds are known: what a team would have answered before it buzzed is not recorded."
     else:
         words += "No human team heard these questions."
 
@@ -295,7 +289,7 @@ def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -
     title = "Correct buzzes per incorrect buzz, by category"
     return section(
         title,
-        "Above 1, more buzzes are correct than incorrect. Counts are shown below. Runs buzz at the threshold in use.",
+        "Above 1: more correct than incorrect. Below each ratio: the counts.",
         html_table(columns, result.groups, title, "board across"),
     )
 
@@ -321,8 +315,8 @@ NOT_HEARD = "No question of this category was heard"
 
 
 NOTE = (
-    "Share of the questions that people heard, with 95 % intervals over questions; median of a question's correct human "
-    "buzzes. Where none was right, any right buzz is earlier. The threshold is fixed."
+    "Share of the questions that people heard; the median is that of a question's correct human buzzes. Where none was right, "
+    "any right buzz is earlier."
 )
 
 

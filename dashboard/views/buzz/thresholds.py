@@ -60,15 +60,10 @@ def against_teams(explorer: ThresholdExplorer, style: RunStyle) -> html.Section:
     if not played:
         why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
         return section(title, f"There is no win probability: {why}.", class_name="rooms")
-    words = (
-        "One question against a random human team that heard it, which does what it did in its own match. A run wins by "
-        "answering correctly first; a team that answers correctly otherwise wins. Intervals are over questions, with the "
-        "threshold fixed."
-    )
+    words = "One question against a random human team that heard it and does what it did then. The first correct answer wins."
     if any(run.outcome.unsure for run in played):
         words += (
-            " Hatched: wins over teams whose question others ended before the run buzzed. They count as not having answered; "
-            "what they would have done is not recorded."
+            " Hatched: wins over teams whose question others ended before the run buzzed; what they would have done is not known."
         )
     columns = [
         style.column(),

@@ -104,15 +104,16 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
         PageColumn("Adjusted p", lambda row: row[1].p_holm, p_value_text, number=True),
         PageColumn("Better", better),
     ]
-    left_out = [metric.name for metric, difference in measured if difference.difference is None]
+    undefined = [(metric, difference) for metric, difference in measured if difference.difference is None]
+    left_out = [metric.name for metric, difference in undefined if difference.a is not None or difference.b is not None]
     return html.Div(
         [
             html_table(columns, [row for row in measured if row[1].difference is not None], "Metrics of both"),
-            note(f"Missing for one or both: {', '.join(left_out)}.") if left_out else None,
+            note(f"Missing for one of them: {', '.join(left_out)}.") if left_out else None,
             note(
-                f"Over the common questions; p-values are two-sided and, except by {CATALOGUE[result.primary].name}, the primary "
-                f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset. "
-                "Intervals are not adjusted: one can leave out 0 although the difference is not clear."
+                f"p-values are two-sided and, except by {CATALOGUE[result.primary].name}, adjusted for all "
+                f"{counted(result.other_metrics, 'other metric')}. Intervals are not adjusted: one can leave out 0 although the "
+                "difference is not clear."
             ),
         ],
         className="section",
@@ -294,9 +295,7 @@ def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence 
             + ("" if result.target is None else "; dotted: the difference that matters to you"),
             html_table(columns, result.curve, "Detectable difference by number of questions"),
         ),
-        "Two-sided t-test at 5 %, for questions like those that both answered. State the difference before looking at the "
-        "measured one: how many questions that one needs only repeats its p-value. /api/v1/power takes any difference (d=0.02) "
-        "and metric.",
+        "Two-sided t-test at 5 %. State the difference before you look at the measured one: its power only repeats its p-value.",
     )
 
 

@@ -18,6 +18,7 @@ from dashboard.ui.figure import Names, figure
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
 from dashboard.ui.section import controls, heading, note, section
+from dashboard.ui.text import percent
 from dashboard.views.decide.figures import (
     AT_COVERAGE,
     AT_T,
@@ -80,10 +81,9 @@ DECIDE = serve(
 def people_note(people: PeopleDecisions) -> html.P | None:
     """Say what the line of people is, and how far it can be compared with those of runs."""
     return note(
-        f"People: {counted(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
-        f"{people.right:.0%} and wrong in {people.wrong:.0%}. Their line shows what these same buzzes would earn at each "
-        "cost; at another they might have buzzed differently. A run is asked at every clue, a team decides once per question, "
-        "and a question that others ended counts as not answered: the two compare only roughly."
+        f"People: {counted(people.teams, 'human team')} heard a question {people.heard:,} times and buzzed right in "
+        f"{percent(people.right, 0)} and wrong in {percent(people.wrong, 0)}. Their line is what these buzzes would earn. It "
+        "compares only roughly: a team decides once per question, and at another cost might have buzzed differently."
     )
 
 

@@ -229,8 +229,8 @@ SHOW_NAMES = {
 }  # fmt: skip
 OFF = "This server accepts no corrections (CLUELINE_UPLOADS=off); its operator makes them on the command line."
 KEYS = (
-    "Keys in the table: y right, n wrong, u undo, arrows to move. Each correction is stored with your name and the time and is "
-    "never overwritten; it covers every clue at which the run gave this guess. Together they form the grading "
+    "Keys: y right, n wrong, u undo, arrows to move. A correction covers every clue at which the run gave this guess, and is "
+    "stored with your name and the time. Together they are the grading "
 )
 
 

@@ -41,12 +41,16 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     best = [row for row in ranked if row.metrics[primary.key].may_be_best]
     compared = [(row, cell) for row in ranked if (cell := row.metrics[primary.key].margin) is not None]
     parts: list[str | Component] = [
-        "Each value has its 95 % interval below; the sorted column has ranks and letters. Runs that share a letter are "
-        "not shown to differ (p ≥ 0.05, adjusted for all pairs of runs and, except by "
-        f"{primary.name}, the primary metric here, for all {counted(board.other_metrics, 'other metric')}). "
+        "Below each value: its 95 % interval. Runs that share a letter are not shown to differ (",
+        html.Span(
+            "adjusted p ≥ 0.05",
+            title=f"Adjusted for all pairs of runs and, except by {primary.name}, for all "
+            f"{counted(board.other_metrics, 'other metric')}",
+        ),
+        "). ",
     ]
     if best:
-        parts += ["By the primary metric, these may be best: ", html.Span(_named(best, names), title=ALL_OF_THEM), ". "]
+        parts += [f"May be best by {primary.name}: ", html.Span(_named(best, names), title=ALL_OF_THEM), ". "]
     if compared and margin is not None:
         parts.append(f"{_within_margin(compared, names, margin)} ")
     return note([*parts, baselines])

@@ -300,11 +300,11 @@ class QuestionGrid:
         """Say how to read the sparklines; None if there are none."""
         if not self.has_sparklines:
             return None
-        lines = "a line per run, its dot filled if the last guess is right and hollow if it is wrong"
+        lines = "a line per run, with a full dot if the last guess is right, else a hollow one"
         parts = [lines] if self.runs else []
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
-        return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
+        return html.P(f"Clues, left to right: {'; '.join(parts)}.", className="note")
 
 
 def _column_id(column: ColumnDefinition) -> str:

@@ -148,7 +148,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
 def _legend(request: PageRequest[QuestionsPage], grid: QuestionGrid) -> str:
     if not grid.runs:
         return "Sort by a heading."
-    return "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has." + (
+    return "Darker: better among the runs on this question." + (
         f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else ""
     )
 

@@ -204,6 +204,7 @@ def transfer_section(result: Across) -> html.Section:
         ],
         result.rows,
         "Datasets on which each model is over- and underconfident",
+        "prose",
     )
     return section(
         "Does calibration carry over?",

@@ -77,8 +77,8 @@ def measure(folder: Path, runs: int) -> dict[str, str]:
     ids = [run for (run,) in snapshot.rows("select run from runs order by position")]
     assert len(ids) == runs
     for name, some in ((f"plan a query of {READ} runs", ids[-READ:]), ("plan a query of all runs", ids)):
-        snapshot.statistics(some)  # compares their checksums, once per process
-        figures[name] = _milliseconds(lambda: snapshot.rows(f"explain select sum(items) from {snapshot.statistics(some)}"))  # noqa: B023
+        snapshot.responses(some)  # compares their checksums, once per process
+        figures[name] = _milliseconds(lambda: snapshot.rows(f"explain select sum(correct) from {snapshot.responses(some)}"))  # noqa: B023
     changes: dict[str, list[tuple[float, int]]] = {"an upload": [], "a withdrawal": []}
     for number in range(REPEATED):
         path = write_small_run(folder / "small.csv", SMALL, number)

@@ -1,9 +1,8 @@
 """Sufficient statistics per (run, question): sums over the items of a question, from which most metrics are computed.
 
 They are defined only here, as functions of arrays. An import stores them, and a filter on clues recomputes them from the clues
-that remain. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``, which creates its column, and a migration, which
-computes it for existing stores. Those in ``UNSTORED_SUMS`` need neither: they are computed from the items when a metric reads
-them.
+that remain. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``, which creates its column, and the next
+``EDITION``. Those in ``UNSTORED_SUMS`` are computed from the items when a metric reads them.
 
 Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """
@@ -22,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from data.human_curves import CURVES, TEAM_CURVES
 from data.ragged_arrays import Floats, Ints, entries_of
 
+# Of the stored statistics: whoever adds one, or changes what one is, raises it. Those of earlier editions are computed again when
+# they are read, until the store is migrated or repaired.
+EDITION = 4
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it
 BINS_USED = "bins"  # bit k is set if bin k holds items

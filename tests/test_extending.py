@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTA
 PLACES = {
     "An item metric": 1, "A question metric with a human curve": 1, "A reader": 1, "A view with a table": 1,
     "A figure on a view": 1, "A column of a table": 1, "A colour": 1, "A command": 2, "A way to log in": 2, "A filter": 1,
-    "A question column": 3, "A setting": 1, "A statistic": 2,
+    "A question column": 3, "A setting": 1, "A statistic": 1,
 }  # fmt: skip
 MAX_LINES = 66  # lines of a section: a printed page
 
@@ -51,7 +51,7 @@ def commands(text):
 
 
 def apply(path, options, content):
-    """Insert a block into a file: at its end, or before or after the only line that begins with a given text."""
+    """Insert a block into a file: at its end, or before, after or in place of the only line that begins with a text."""
     if not options:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
@@ -61,8 +61,8 @@ def apply(path, options, content):
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     matches = [index for index, line in enumerate(lines) if line.startswith(beginning)]
     assert len(matches) == 1, f"{len(matches)} lines of {path} begin with {beginning!r}"
-    place = matches[0] + {"before": 0, "after": 1}[side]
-    path.write_text("".join([*lines[:place], content, *lines[place:]]), encoding="utf-8")
+    end = matches[0] + (side == "after")
+    path.write_text("".join([*lines[:end], content, *lines[end + (side == "replace") :]]), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,8 @@ TYPES: dict[Kind, dict[str, str]] = {
 class StoredObject(NamedTuple):
     """A row of the catalogue's table ``objects``: a file. ``name`` is its path under the folder of objects.
 
-    For a further grading, ``kind`` is from ``graded_kind``. ``form`` says which columns the file has.
+    For a further grading, ``kind`` is from ``graded_kind``. ``form`` says which columns the file has; of statistics, it is the
+    ``EDITION`` that computed them.
     """
 
     kind: str

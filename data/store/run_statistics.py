@@ -21,7 +21,7 @@ from data.human_curves import CURVES
 from data.ragged_arrays import Floats, Ints
 from data.store.answer_states import ANSWERED, SCORES
 from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
-from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
+from data.sufficient_statistics import COLUMNS, EDITION, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # approximate number of items in memory at a time
 MAX_VALUES = 100  # of an attribute that a run can be divided by
@@ -56,7 +56,7 @@ def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str
     """Compute the statistics of runs (default: all) under each of their gradings, store them, and name them in the catalogue."""
     parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
     clues = _read_clues(connection, dataset)
-    record_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
+    record_objects(connection, _stored(connection, objects, dataset, clues, parts, {}, "statistics"))
     kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
     for (kind,) in execute(connection, kinds, {"d": dataset}).fetchall():
         derive_grading(connection, objects, dataset, kind.removeprefix("grades."), runs, clues)
@@ -76,10 +76,22 @@ def derive_grading(
     if parts:
         known = _read_clues(connection, dataset) if clues is None else clues
         kind = graded_kind("statistics", grading)
-        record_objects(connection, _computed(connection, objects, dataset, known, parts, grades, kind))
+        record_objects(connection, _stored(connection, objects, dataset, known, parts, grades, kind))
 
 
-def _computed(
+def computed(
+    connection: duckdb.DuckDBPyConnection, objects: Objects, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject]
+) -> dict[str, pl.DataFrame]:
+    """Return the statistics of runs of one dataset, given by their responses, under their ``grades``; they are not stored.
+
+    The rows are those of the file that ``derive`` or ``derive_grading`` stores.
+    """
+    clues = _read_clues(connection, parts[0].dataset)
+    tables = {part.run: [*map(_statistics, _batches(connection, objects, [part], grades, clues))] for part in parts}
+    return {run: pl.concat(batches).sort("position").drop("run") if batches else EMPTY for run, batches in tables.items()}
+
+
+def _stored(
     connection: duckdb.DuckDBPyConnection,
     objects: Objects,
     dataset: str,
@@ -213,7 +225,7 @@ def _write(
     written = []
     for number, part in enumerate(group):
         rows = EMPTY if table is None else table.slice(*_span(table["run"].to_numpy(), number)).drop("run")
-        written.append(objects.add(kind, dataset, part.run, partial(_write_rows, connection, rows, objects.form)))
+        written.append(objects.add(kind, dataset, part.run, partial(_write_rows, connection, rows), EDITION))
     return written
 
 
@@ -223,9 +235,9 @@ def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
     return int(first), int(end - first)
 
 
-def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, form: int, path: Path) -> int:
+def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, path: Path) -> int:
     connection.register("computed", ArrowStream(rows))
-    return copy_rows(connection, "statistics", "from computed", path, form)
+    return copy_rows(connection, "statistics", "from computed", path)
 
 
 def _statistics(batch: _Batch) -> pl.DataFrame:

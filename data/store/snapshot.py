@@ -19,6 +19,8 @@ from data.store.catalogue_schema import tables_of_datasets
 from data.store.files import FolderFiles
 from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
+from data.store.run_statistics import computed
+from data.sufficient_statistics import EDITION
 
 T = TypeVar("T", bound=Sized)
 R = TypeVar("R")
@@ -132,29 +134,37 @@ class Snapshot:
 
         The columns are those of ``data.store.run_files.TYPES``, ``dataset`` and ``run``. Raises ``DamagedStore``.
         """
-        return self._relation("responses", runs)
-
-    def statistics(self, runs: Sequence[str]) -> str:
-        """Like ``responses``, but for the statistics of some runs; within each, in the order of questions."""
-        return self._relation("statistics", runs)
+        return self._relation_of("responses", self._parts("responses", runs))
 
     def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Return columns (SQL) of the responses or statistics of each run, in the order of ``responses`` or ``statistics``.
+        """Return columns (SQL; names, of statistics) of each run: of responses in the order of ``responses``, of statistics in
+        the order of questions.
 
-        A run that is not stored has no rows. Raises ``DamagedStore``.
+        Statistics follow from the responses. So those whose file is damaged, or of an earlier edition, are computed again. A run
+        that is not stored has no rows. Raises ``DamagedStore``.
         """
         # The run of each row follows from the sizes of the files. Reading it as a text would take longer than a number.
         parts = self._parts(kind, runs)
+        lost = self._lost(parts) if kind == "statistics" else []
+        parts = [part for part in parts if part.run not in lost]
         rows = self.frame(f"select {', '.join(columns)} from {self._relation_of(kind, parts)}")
         ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
         tables = {part.run: rows[end - part.rows : end] for part, end in zip(parts, ends, strict=True)}
         for part in self.objects.in_disorder(self.connection, parts) if kind == "responses" else ():
             relation = self._relation_of(kind, [part])
             tables[part.run] = self.frame(f"select {', '.join(columns)} from {relation} order by question_id, sample, clue")
+        if lost:
+            grades = stored_objects(self.connection, graded_kind("grades", self.grading), runs=lost) if self.graded else []
+            responses = stored_objects(self.connection, "responses", runs=lost)
+            of_runs = computed(self.connection, self.objects, responses, {part.run: part for part in grades})
+            tables |= {run: table.select(columns) for run, table in of_runs.items()}
         return {run: tables.get(run, rows[:0]) for run in runs}
 
-    def _relation(self, kind: Kind, runs: Sequence[str]) -> str:
-        return self._relation_of(kind, self._parts(kind, runs))
+    def _lost(self, statistics: Sequence[StoredObject]) -> list[str]:
+        """Return the runs of which the file of statistics is damaged, or of an earlier edition."""
+        outdated = [part for part in statistics if part.form < EDITION]
+        damaged = self.objects.damages([part for part in statistics if part not in outdated])
+        return [part.run for part in (*outdated, *(part for part, _ in damaged))]
 
     def _relation_of(self, kind: Kind, parts: Sequence[StoredObject]) -> str:
         if kind == "responses" and (self.graded or self.marks_disputed):

@@ -55,9 +55,10 @@ def grades(store, run, grading):
 def check_statistics(store, run, grading):
     """Check that the sums of items, grades and graded confidences in the statistics agree with the responses of a grading."""
     snapshot = store.snapshot().with_grading(grading)
-    sums = f"select sum(items), sum(correct), sum(confidence_correct) from {snapshot.statistics([run])}"
+    names = ["items", "correct", "confidence_correct"]
+    sums = snapshot.read_runs("statistics", [run], names)[run].sum().row(0)
     items = f"select count(*), sum(correct), sum(correct * confidence) from {snapshot.responses([run])} where not failed"
-    assert np.allclose(snapshot.rows(sums)[0], snapshot.rows(items)[0])
+    assert np.allclose(sums, snapshot.rows(items)[0])
 
 
 @pytest.mark.parametrize("grading", GRADES)

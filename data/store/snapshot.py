@@ -228,13 +228,24 @@ class Snapshot:
         return f"{run} {self.graded[run]}" if run in self.graded else run
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        return frame(self.connection, sql, parameters)
+        """Return the rows of a query as a frame, read once for each snapshot."""
+        return self._read_once(frame, sql, parameters)
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of a query as tuples. Meant for few rows."""
-        if isinstance(parameters, dict):
-            sql, parameters = inline_plain_values(sql, parameters)
-        return self.connection.execute(sql, parameters or None).fetchall()
+        """Return the rows of a query as tuples, read once for each snapshot. Meant for few rows."""
+        return [*self._read_once(_rows, sql, parameters)]
+
+    def _read_once(self, read: Callable[[duckdb.DuckDBPyConnection, str, Any], R], sql: str, parameters: Any) -> R:
+        key = (read, self.people, self.hidden, sql, repr(parameters))
+        if key not in self.results:
+            self.results[key] = read(self.connection, sql, parameters)
+        return cast("R", self.results[key])
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+    if isinstance(parameters, dict):
+        sql, parameters = inline_plain_values(sql, parameters)
+    return connection.execute(sql, parameters or None).fetchall()
 
 
 def current_database(connection: duckdb.DuckDBPyConnection) -> str:

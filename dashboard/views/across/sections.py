@@ -346,8 +346,9 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     """
     columns = result.datasets[:MAX_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}
+    names = row_names(result.rows)
     fields = [
-        (column * COLUMN, -line * ROW, by_run[cell.run], row.model, place.title)
+        (column * COLUMN, -line * ROW, by_run[cell.run], names[id(row)], place.title)
         for line, row in enumerate(result.rows)
         for column, place in enumerate(columns)
         if (cell := row.cells.get(place.dataset)) is not None and cell.run in by_run
@@ -356,7 +357,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
-    models = [plain(name) for name in distinct_short_names([*row_names(result.rows).values()], MAX_MODEL_LENGTH)]
+    models = [plain(name) for name in distinct_short_names([*names.values()], MAX_MODEL_LENGTH)]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
         "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],

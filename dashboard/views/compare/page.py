@@ -264,7 +264,8 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
     return Cited(
         COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
-        interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
+        headings={"a": str(runs[a]), "b": str(runs[b])},
     )  # fmt: skip
 
 

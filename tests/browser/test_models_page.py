@@ -69,3 +69,21 @@ def test_each_model_is_one_and_its_months_differ(browser, server):
         assert sorted(chosen) == [f"{name} · {month}" for month in MONTHS]
         visit.close()
         assert not visit.complaints
+
+
+def test_an_open_server_asks_for_a_token_to_delete(browser, server):
+    visit = Visit(browser, server, allow=(401,))
+    page = visit.page
+    page.goto("/runs?dataset=peaks")
+    page.locator("button[data-change=withdraw]").first.click()
+    page.locator("dialog.change").get_by_role("button", name="Withdraw").click()
+    page.get_by_role("button", name="Undo").wait_for()
+    assert page.get_by_label("Token").count() == 0
+    page.get_by_role("button", name="for good").click()
+    page.locator("dialog.change input").fill("any")
+    page.locator("dialog.change").get_by_role("button", name="Delete for good").click()
+    page.get_by_label("Token").wait_for()
+    page.get_by_role("button", name="Restore").click()
+    eventually(page, lambda: page.get_by_role("button", name="Restore").count() == 0)
+    visit.close()
+    assert not [complaint for complaint in visit.complaints if "/delete" not in complaint]

@@ -198,5 +198,6 @@ PAGE = register(
         draw=draw,
         parameters=PageParameters,
         filters=(),
+        needs_dataset=False,
     )
 )

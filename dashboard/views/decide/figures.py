@@ -89,7 +89,11 @@ COLUMNS = {  # that follow the slider: headings and their tooltips
 
 
 def decisions_table(decisions: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Div:
-    """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
+    """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals.
+
+    Those with the best net score at ``t`` come first.
+    """
+    best_first = sorted(decisions.runs, key=lambda run: -(run.net_score.values[nearest(t)] or 0.0))
 
     def name(row: RunDecisions | PeopleDecisions) -> Content:
         return style.dot(row.run) if isinstance(row, RunDecisions) else "People"
@@ -104,7 +108,7 @@ def decisions_table(decisions: Decisions, style: RunStyle, t: float, *, forecast
     ]
     return html_table(
         [PageColumn("Run", name), *following, *metrics],
-        [*decisions.runs, *([decisions.people] if decisions.people else [])],
+        [*best_first, *([decisions.people] if decisions.people else [])],
         "What answers are worth",
         "decide",
         of_row=lambda row: data(run=row.run if isinstance(row, RunDecisions) else ""),

@@ -47,7 +47,7 @@ def test_runs_that_were_chosen_by_these_answers_are_said_to_be():
     assert words([Stretch(0, 1, None)], chosen_here=True).endswith("are the best on these same answers.")
 
 
-def test_each_value_opens_the_answers_behind_it(app):
+def test_each_value_opens_its_answers_best_runs_first(app):
     page = markup(app, "/decide", "dataset=pyramid")
     rows = re.findall(r'<tr data-run="([0-9a-f]{16})">(.*?)</tr>', page)
     assert rows
@@ -55,5 +55,7 @@ def test_each_value_opens_the_answers_behind_it(app):
         cells = re.findall(r"<td.*?</td>", row)
         assert len(cells) > 5
         assert all(f'data-items="focus={run}"' in cell for cell in cells if any(map(str.isdigit, cell))), row
+    scores = [float(re.search(r'data-part="net_score"[^>]*><a[^>]*>([−.0-9]+)', row)[1].replace("−", "-")) for _, row in rows]
+    assert scores == sorted(scores, reverse=True) and len({*scores}) > 1
     one, other = re.search(r'data-items="focus=([0-9a-f]{16})&focus=([0-9a-f]{16})"', page).groups()
     assert {one, other} <= {run for run, _ in rows}

@@ -506,16 +506,10 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
 
 PAGE = register(
     Page(
-        name="models",
-        path="/models",
-        title="Models",
-        place="Overview",
-        order=2,
-        draw=draw_list,
-        parameters=ModelsPage,
-        filters=(),
+        name="models", path="/models", title="Models", place="Overview", order=2, draw=draw_list,
+        parameters=ModelsPage, filters=(),
     )
-)
+)  # fmt: skip
 MODEL_PAGE = register(
     Page(
         name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage,

@@ -458,14 +458,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
 
 PAGE = register(
     Page(
-        name="upload",
-        path=PATH,
-        title="Upload",
-        place="Add results",
-        order=1,
-        draw=draw,
-        parameters=PageParameters,
-        filters=(),
-        needs_dataset=False,
+        name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters,
+        filters=(), needs_dataset=False,
     )
-)
+)  # fmt: skip

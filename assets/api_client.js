@@ -8,11 +8,10 @@
         try { return window.sessionStorage.getItem(KEY) || ""; } catch (e) { return ""; }
     }
 
-    // Adds the field for a token, if this server asks for one.
-    function field(host) {
-        if (host.dataset.built) return;
+    // Adds the field for a token, if this server asks for one; an open server asks for one only to delete.
+    function field(host, asked = false) {
+        if (host.dataset.built || !(asked === true || host.dataset.mode === "token")) return;
         host.dataset.built = "yes";
-        if (host.dataset.mode !== "token") return;
         const input = clueline.element("input", {
             type: "password", id: "token", autocomplete: "off", spellcheck: "false", maxlength: "200", class: "text",
             "aria-describedby": "token-note",
@@ -56,7 +55,10 @@
             return "The connection was lost before the server answered. Nothing that you typed is lost; try again. " +
                 "Sending the same file twice does no harm.";
         }
-        if (error.code === "no_token") return "This server asks for a token. Enter it in the field above and try again.";
+        if (error.code === "no_token") {
+            for (const host of document.querySelectorAll(".api-token")) field(host, true);
+            return "This server asks for a token. Enter it in the field above and try again.";
+        }
         if (error.code === "wrong_token") return "The server does not know this token. Correct it in the field above and try again.";
         if (error.message) {
             const allowed = (error.allowed || []).length ? ` Allowed values: ${error.allowed.slice(0, 20).join(", ")}.` : "";

@@ -66,7 +66,7 @@
     document.addEventListener("click", (event) => {
         const button = event.target.closest("button[data-send]");
         if (!button || button.disabled) return;
-        const field = document.getElementById("token");
+        const field = document.querySelector(".api-token[data-mode=token] #token");
         if (field && !clueline.api.token()) {
             say("This server asks for a token. Enter it in the field above and try again.", true);
             field.focus();

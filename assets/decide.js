@@ -58,7 +58,7 @@
         for (const row of document.querySelectorAll("table.decide tr[data-run]")) {
             for (const cell of row.querySelectorAll("[data-part]")) {
                 const curve = (runs[row.dataset.run] || {})[cell.dataset.part];
-                if (curve) cell.textContent = withInterval(...curve.map((values) => values[place(chosen)]));
+                if (curve) (cell.querySelector("a") || cell).textContent = withInterval(...curve.map((values) => values[place(chosen)]));
             }
         }
     }

@@ -27,16 +27,21 @@ class RunParts(msgspec.Struct, frozen=True):
 
 
 class DatasetParts(msgspec.Struct):
-    """The parts of all runs of a dataset, by run, withdrawn ones included. ``alike``: two have the same model and elicitation."""
+    """The runs of a dataset, by id. ``alike``: two have the same model and elicitation.
+
+    ``names`` are those of runs that are not withdrawn, and ``beside`` the same in a table with a column of elicitations.
+    """
 
     runs: dict[str, RunParts]
     alike: bool
+    names: dict[str, str]
+    beside: dict[str, str]
 
 
 def run_parts(snapshot: Snapshot, dataset: str) -> DatasetParts:
     """Return what can tell the runs of a dataset apart."""
     rows = snapshot.rows(
-        """select run, model, elicitation, strftime(imported_at, '%Y-%m-%d %H:%M') from runs
+        """select run, model, elicitation, strftime(imported_at, '%Y-%m-%d %H:%M'), withdrawn_at is null from runs
             where dataset = $d order by position""",
         {"d": dataset},
     )
@@ -50,9 +55,11 @@ def run_parts(snapshot: Snapshot, dataset: str) -> DatasetParts:
         run: RunParts(
             model, way, facts[run].get(LABEL, ""), {key: facts[run][key] for key in facts[run] if key not in UNTOLD}, at
         )
-        for run, model, way, at in rows
+        for run, model, way, at, _ in rows
     }
-    return DatasetParts(runs, len({(part.model, part.elicitation) for part in runs.values()}) < len(runs))
+    alike = len({(part.model, part.elicitation) for part in runs.values()}) < len(runs)
+    shown = {run: runs[run] for run, *_, here in rows if here}
+    return DatasetParts(runs, alike, distinct_names(shown), distinct_names(shown, elicitation=False))
 
 
 def dataset_of_run(snapshot: Snapshot, run: str) -> str | None:
@@ -63,22 +70,25 @@ def dataset_of_run(snapshot: Snapshot, run: str) -> str | None:
 def distinct_names(runs: Mapping[str, RunParts], *, elicitation: bool = True) -> dict[str, str]:
     """Return a name of each run: its model, what its label says, and whatever else is needed to tell it from the others.
 
-    A label or an elicitation that all share is left out. Where that is not enough, facts follow that differ, else the time of the
-    import, and at last the id. If ``elicitation`` is false, it stands next to the name, in a column of its own, so names of runs
-    with different elicitations can be the same.
+    A label that all share is left out, and an elicitation that all runs of the model share. Where that is not enough, facts
+    follow that differ, else the time of the import, and at last the id. If ``elicitation`` is false, it stands next to the name,
+    in a column of its own, so names of runs with different elicitations can be the same.
 
     >>> part = RunParts("gpt", "verbalized", "", {"prompt": "terse"}, "2026-01-01 10:00")
     >>> other = msgspec.structs.replace(part, facts={"prompt": "long"})
-    >>> distinct_names({"a1": part, "b2": other, "c3": msgspec.structs.replace(part, model="bert")})
+    >>> distinct_names({"a1": part, "b2": other, "c3": msgspec.structs.replace(part, model="bert", elicitation="token")})
     {'a1': 'gpt · terse', 'b2': 'gpt · long', 'c3': 'bert'}
     >>> distinct_names({"a1": part, "b2": msgspec.structs.replace(part, elicitation="token")}, elicitation=False)
     {'a1': 'gpt', 'b2': 'gpt'}
     """
     parts = {run: [part.model] for run, part in runs.items()}
-    for stated in (LABEL, "elicitation")[: 1 + elicitation]:
-        if len({getattr(part, stated) for part in runs.values()}) > 1:
-            for run, part in runs.items():
-                parts[run] += [text] if (text := getattr(part, stated)) else []
+    if len({part.label for part in runs.values()}) > 1:
+        for run, part in runs.items():
+            parts[run] += [part.label] if part.label else []
+    if elicitation:
+        ways = Counter(model for model, _ in {(part.model, part.elicitation) for part in runs.values()})
+        for run, part in runs.items():
+            parts[run] += [part.elicitation] if ways[part.model] > 1 else []
     facts = sorted({fact for part in runs.values() for fact in part.facts})
     telling: list[dict[str, str]] = [
         *({run: _written(fact, part.facts.get(fact)) for run, part in runs.items()} for fact in facts),

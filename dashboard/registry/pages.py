@@ -26,6 +26,10 @@ SHARED_KEYS = (*Selection.kinds(), SELECTION, "pin", "version")  # keys that eve
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
 NO_DRAFT = DraftText()
+NO_DATASET = Facets(
+    dataset="", title="", kind="", simulated=False, note=None, questions=0, human_teams=0, longest=0, values={}, difficulty=None,
+    difficulty_source=None, runs=(), withdrawn=(),
+)  # fmt: skip
 
 
 def all_runs(facets: Facets) -> tuple[str, ...]:
@@ -116,6 +120,7 @@ class Page(Generic[P]):
         common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
             it does not compare runs or says it itself.
         lists_unranked: whether it also lists runs that take no part, so that it has something to show if none does.
+        needs_dataset: whether it shows nothing of a store without datasets.
     """
 
     name: str
@@ -131,6 +136,7 @@ class Page(Generic[P]):
     table: Callable[[PageRequest[P]], Cited[Any]] | None = None
     common: bool | None = None
     lists_unranked: bool = False
+    needs_dataset: bool = True
 
     @property
     def shows_people(self) -> bool:
@@ -168,6 +174,8 @@ def read_page(
     ``dataset`` and ``item`` are what the path names, and ``draft`` comes with the address of the page ``/write``. Raises
     ``BadRequest`` if a value is unknown; the error names the allowed values.
     """
+    if not page.needs_dataset and not service().snapshot().states:
+        return PageRequest(Selection(""), NO_DATASET, page.parameters(), (), {}, item, bare=True, draft=draft)
     if page.name == "nowhere":
         pairs = []
     request = service().read(pairs, page.parameters, dataset, ignore_unknown=True)

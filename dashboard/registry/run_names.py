@@ -9,7 +9,7 @@ import msgspec
 from flask import Response
 
 from dashboard.service import service
-from queries.run_names import RunParts, dataset_of_run, distinct_names, run_parts
+from queries.run_names import DatasetParts, dataset_of_run, distinct_names, run_parts
 
 RUN_ID = re.compile(rb'"([0-9a-f]{16})"')  # as JSON holds it
 
@@ -17,14 +17,22 @@ RUN_ID = re.compile(rb'"([0-9a-f]{16})"')  # as JSON holds it
 def names_of(runs: Iterable[str], *, elicitation: bool = True) -> dict[str, str]:
     """Return names that tell runs apart, by id; those that the reader may not read, or that do not exist, are left out.
 
-    For ``elicitation`` see ``distinct_names``.
+    A run has the same name on every page, whichever other runs are shown: one that tells it from all runs of its dataset. Only
+    where runs are of several datasets, the others that are shown decide. For ``elicitation`` see ``distinct_names``.
     """
-    known: dict[str, RunParts] = {}
+    known: dict[str, DatasetParts] = {}
     wanted = list(dict.fromkeys(runs))
     for run in wanted:
         if run not in known and (dataset := dataset_of_run(service().snapshot(), run)):
-            known |= service().recall(run_parts, dataset).runs
-    return distinct_names({run: known[run] for run in wanted if run in known}, elicitation=elicitation)
+            known |= dict.fromkeys((parts := service().recall(run_parts, dataset)).runs, parts)
+    wanted = [run for run in wanted if run in known]
+    if len({id(known[run]) for run in wanted}) != 1:
+        return distinct_names({run: known[run].runs[run] for run in wanted}, elicitation=elicitation)
+    parts = known[wanted[0]]
+    names = parts.names if elicitation else parts.beside
+    if not names.keys() >= {*wanted}:
+        names = distinct_names(parts.runs, elicitation=elicitation)
+    return {run: names[run] for run in wanted}
 
 
 def names_if_alike(runs: Iterable[str]) -> dict[str, str]:

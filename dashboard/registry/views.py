@@ -178,6 +178,7 @@ class Cited(Generic[P]):
         columns: keys of the printed columns, in order; those that the table lacks are left out.
         order: puts the rows into the order of the page; by default they are in that of the view.
         interval: a sentence that says what the intervals are.
+        headings: other headings of columns, by those that the table has.
         references: further papers, by their keys in ``queries.metrics.bibliography``.
     """
 
@@ -187,5 +188,6 @@ class Cited(Generic[P]):
     metrics: tuple[Metric, ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     interval: str = ""
+    headings: Mapping[str, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     order: Callable[[Sequence[Any]], Sequence[Any]] = list

@@ -21,9 +21,10 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import address
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.text import shorten_middle
+from dashboard.ui.text import distinct_short_names
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.filters import Control, Filter, MenuControl, Narrows, RangeControl, SelectionKey, TextControl, Value
@@ -144,8 +145,8 @@ def labelled(label: str, inner: Component, key: str) -> html.Div:
     )
 
 
-def _component(key: str, declared: Control) -> Component:
-    """The component of a declared control."""
+def _component(key: str, declared: Control, names: Mapping[str, str]) -> Component:
+    """The component of a declared control. ``names`` are those of runs, by id."""
     if isinstance(declared, TextControl):
         return search(key, declared.label, declared.chosen, declared.hint)
     if isinstance(declared, RangeControl):
@@ -153,7 +154,8 @@ def _component(key: str, declared: Control) -> Component:
     if isinstance(declared, MenuControl):
         return menu(key, declared.label, dict(declared.options), declared.chosen)
     if declared.folded:
-        return several(key, declared.label, dict(declared.options), declared.chosen, declared.blank)
+        named = {value: names.get(str(value), text) for value, text in declared.options}
+        return several(key, declared.label, named, declared.chosen, declared.blank)
     return choices(key, declared.label, declared.options, declared.chosen, declared.blank)
 
 
@@ -190,7 +192,8 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
     A key with nothing to choose has no control.
     """
     declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
-    shown = {key: _component(key, control) for key, control in declared if control is not None}
+    names = names_of(facets.all_runs)
+    shown = {key: _component(key, control, names) for key, control in declared if control is not None}
     method = [control for key, control in shown.items() if not _is_filter(key)]
     chosen = any(key in shown and not _is_filter(key) for key, _ in selection.pairs())
     filters = [control for key, control in shown.items() if _is_filter(key)]
@@ -224,11 +227,15 @@ def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) 
 
     The element exists even without chips, so that setting the first filter does not rebuild the page.
     """
-    names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
-    chips: list[Component] = [
-        html.Li(_chip(path, pairs, place, label, value, names))
+    names = names_of(facets.all_runs)
+    texts = {
+        place: f"{label}: {names.get(value, value)}"
         for place, (key, value) in enumerate(pairs)
         if value and (label := _label(key))
+    }
+    labels = distinct_short_names([*texts.values()], MAX_CHIP_LENGTH)
+    chips: list[Component] = [
+        html.Li(_chip(path, pairs, place, text, label)) for (place, text), label in zip(texts.items(), labels, strict=True)
     ]
     return html.Div(html.Ul(chips, **aria(label="Selected")) if chips else [], className="active-filters")
 
@@ -243,12 +250,11 @@ def _label(key: str) -> str | None:
     return split_key(key)[1] or (kind.label if isinstance(kind, SelectionKey) else key)
 
 
-def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, value: str, names: Mapping[str, str]) -> html.A:
+def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, text: str, label: str) -> html.A:
     """A chip that links to the same page without one pair of its address."""
-    text = f"{label}: {names.get(value, value)}"
     without = [pair for index, pair in enumerate(pairs) if index != place]
     parts: list[Component | str] = [
-        shorten_middle(text, MAX_CHIP_LENGTH),
+        label,
         html.Span("×", className="remove", **aria(hidden="true")),
     ]
     return page_link(parts, href=address(path, without), title=f"Remove {text}")

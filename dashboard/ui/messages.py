@@ -128,10 +128,12 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs
     if error.retry_after is not None:
         text = [html.H1(TITLES.get(error.code, title)), html.P(str(error)), html.P("This page asks again by itself.")]
         return html.Section(text, className="panel", role="status")
-    way_out = page_link("To the leaderboard", href="/")
+    way_out: list[Component | str] = [page_link("To the leaderboard", href="/")]
+    if error.code == "empty_store":
+        way_out = [page_link("Add results in the browser", href="/upload"), " · ", page_link("Datasets", href="/datasets")]
     if error.field and error.status == 400:
         without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
-        way_out = page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}")
+        way_out = [page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}")]
     return _alert(
         TITLES.get(error.code, title),
         html.P(error_message(error)),

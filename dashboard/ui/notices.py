@@ -11,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.pages import Page, PageRequest, Pairs
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import forecast_notice, grading_notice, ignored_keys, untested_notice, version_notice, withdrawn_banner
@@ -27,7 +28,7 @@ from queries.metrics import CATALOGUE
 from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
 from queries.runs import run
 from queries.selection import Selection
-from queries.selection.facets import AGES, QUESTION, YEARS, Facets
+from queries.selection.facets import AGES, QUESTION, YEARS
 
 MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list
 
@@ -42,7 +43,7 @@ def clues_answered(number: int, clues: int, questions: int) -> str:
     return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
 
 
-def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
+def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
     """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
     ``restricted`` says whether only the common questions count.
@@ -72,12 +73,13 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     parts: list[str | html.A] = [
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
     ]
+    names = names_of(coverage.answered)
     if coverage.apart:
-        parts.append(f"Left out: {_few([f'{_name(run, facets)} ({why})' for run, why in coverage.apart.items()])}. ")
+        parts.append(f"Left out: {_few([f'{names[run]} ({why})' for run, why in coverage.apart.items()])}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
-        named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in shortest]
+        named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
         parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_few(named)}. ")
     if coverage.apart:
         parts += [page_link("Let all runs take part", href=_address(path, pairs, "all")), ". "]
@@ -97,10 +99,10 @@ def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
     )
 
 
-def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
+def nothing_in_common(coverage: Coverage, path: str, pairs: Pairs) -> html.Section:
     """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
     nobody = not coverage.taking_part
-    runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
+    runs = [html.Li(f"{name}: {_answered(run, coverage)}") for run, name in names_of(coverage.answered).items()]
     every = page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all"))
     return panel(
         "No run answered enough to be compared" if nobody else f"No question was answered by {_all(len(coverage.taking_part))}",
@@ -148,11 +150,6 @@ def _answered(run: str, coverage: Coverage) -> str:
 def _few(named: Sequence[str]) -> str:
     more = len(named) - MAX_NAMES
     return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
-
-
-def _name(run: str, facets: Facets) -> str:
-    names = {known: f"{model} · {elicitation}" for known, model, elicitation in facets.runs}
-    return names.get(run, run)
 
 
 def _address(path: str, pairs: Pairs, common: str) -> str:
@@ -295,7 +292,7 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]
     counts = service().ask(coverage, request.selection)
-    where = (counts, request.facets, page.path, pairs)
+    where = (counts, page.path, pairs)
     # Where only confidences lack, each run is shown on its own answers.
     nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
     if common and counts.differs and nothing:

@@ -110,7 +110,7 @@ def cite(view: str, host: str) -> Citation:
     shown = with_name_column(table.columns_of(answer, cited.parameters), listed_rows)
     if shown[-1].key == NAME:  # model and elicitation do not tell the runs apart
         cited = replace(cited, columns=(NAME, *(key for key in cited.columns if key not in ("model", "elicitation"))))
-    names = names_of(request.facets.all_runs)
+    names = {**names_of(request.facets.all_runs), **cited.headings}
     printed = paper_table(shown, listed_rows, cited, names, forecasts=forecasts)
     if printed.metrics:
         cited = replace(cited, metrics=tuple(metric for metric in cited.metrics if metric.key in printed.metrics))
@@ -305,7 +305,7 @@ def paper_table(
 ) -> PaperTable:
     """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
 
-    ``names`` are names of runs, by id, for columns whose heading is a run. ``forecasts``: answers are forecasts.
+    ``names`` are headings to print, such as names of runs, by those of the columns. ``forecasts``: answers are forecasts.
     """
     by_key = {column.key: column for column in shown}
     wanted = [by_key[key] for key in cited.columns if key in by_key]

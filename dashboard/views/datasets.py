@@ -190,13 +190,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
 
 PAGE = register(
     Page(
-        name="datasets",
-        path="/datasets",
-        title="Datasets",
-        place="Data",
-        order=1,
-        draw=draw,
-        parameters=PageParameters,
-        filters=(),
+        name="datasets", path="/datasets", title="Datasets", place="Data", order=1, draw=draw, parameters=PageParameters,
+        filters=(), needs_dataset=False,
     )
-)
+)  # fmt: skip

@@ -197,9 +197,7 @@ def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
         html_table(
             [
                 PageColumn("Model", _model_name),
-                PageColumn("Organisation", "organisation"),
-                PageColumn("Released", "released"),
-                PageColumn("Sizes", "sizes"),
+                *(PageColumn(fact.capitalize(), fact) for fact in FACTS[:3] if any(getattr(row, fact) for row in shown)),
                 PageColumn("Runs", "runs"),
                 PageColumn("Datasets", lambda row: ", ".join(titles.get(dataset, dataset) for dataset in row.datasets)),
             ],
@@ -210,7 +208,7 @@ def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
         if shown
         else panel("No models", "No name has this text." if wanted else "The store has no runs."),
         note(["As a table: ", html.A("CSV", href="/api/v1/models.csv"), ". All models by all datasets: ",
-              page_link("Across", "/across"), "."]),
+              page_link("All datasets", "/across"), "."]),
     ]  # fmt: skip
 
 
@@ -280,12 +278,12 @@ def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions 
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
-    about = result.about
+    about, names = result.about, _names(result.runs)
     metrics = {choice.key: choice.name for choice in METRICS}
     top: list[Component | None] = [
         heading(
             about.model,
-            f"{counted(about.runs, 'run')} on {counted(len(about.datasets), 'dataset')}. {_best_and_worst(result)}",
+            f"{counted(about.runs, 'run')} on {counted(len(about.datasets), 'dataset')}. {_best_and_worst(result, names)}",
             crumbs=page_link("Models", "/models"),
         ),
         *change_message(),
@@ -293,7 +291,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     ]
     if not result.runs:
         return [*top, panel("No runs", "All runs of this model were withdrawn.")]
-    selection, names = request.selection, _names(result.runs)
+    selection = request.selection
     shown = across_datasets(CATALOGUE[ACROSS_METRIC], about.datasets, "models", selection.conventions, selection.failed)
     shown.rows = [row for row in shown.rows if row.model == about.model]
     runs = {cell.run for row in shown.rows for cell in row.cells.values()}
@@ -326,29 +324,25 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
                 ),
             ),
         ),
-        diagrams_section(shown, diagrams, DIAGRAMS.tables[0]),
+        diagrams_section(shown, diagrams, DIAGRAMS.tables[0], "Reliability of its latest run on each dataset"),
     ]  # fmt: skip
 
 
-def _best_and_worst(result: ModelAcross) -> str:
+def _best_and_worst(result: ModelAcross, names: Mapping[str, str]) -> str:
     placed = [run for run in result.runs if run.cell.place is not None]
     if len({run.dataset for run in placed}) < 2:
         return ""
-    return f"Best place among the models of a dataset: {placed[0].title}. Worst: {placed[-1].title}."
+    return f"Best relative rank among the runs of a dataset: {names[placed[0].cell.run]}. Worst: {names[placed[-1].cell.run]}."
 
 
 def _about(about: Model) -> html.Section:
-    names: list[Component | str] = []
-    for name in about.names:
-        names += [html.Code(name), " "]
-        if len(about.names) > 1:
-            names += [
-                *_writing(change_button(
-                    "Split off", "POST /api/v1/models/split", f"{name} is a model of its own now.", body={"name": name},
-                    title=f"Make {name} a model of its own",
-                )),
-                " ",
-            ]  # fmt: skip
+    names = [html.Div([html.Code(name), " "]) for name in about.names]
+    if len(names) > 1:
+        for name, line in zip(about.names, names, strict=True):
+            line.children += _writing(change_button(
+                "Split off", "POST /api/v1/models/split", f"{name} is a model of its own now.", body={"name": name},
+                title=f"Make {name} a model of its own",
+            ))  # fmt: skip
     stated = {"Names": names} | {fact.capitalize(): text for fact, text in _facts(about).items()}
     buttons = _writing(
         change_button(
@@ -382,9 +376,11 @@ def _names(runs: Sequence[ModelRun]) -> dict[str, str]:
 
 
 def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> html.Div:
+    several = {(run.model, run.elicitation) for run in result.runs}
+
     def name(run: ModelRun) -> object:
         link = page_link(names[run.cell.run], run_path(run.cell.run), class_name="name")
-        return noted(link, f"{run.model} · {run.elicitation}")
+        return noted(link, f"{run.model} · {run.elicitation}" if len(several) > 1 else "")
 
     def rank(run: ModelRun) -> object:
         return Cell(None, run.cell.missing or "Not ranked") if run.cell.rank is None else f"{run.cell.rank:g}"
@@ -510,16 +506,10 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
 
 PAGE = register(
     Page(
-        name="models",
-        path="/models",
-        title="Models",
-        place="Overview",
-        order=2,
-        draw=draw_list,
-        parameters=ModelsPage,
-        filters=(),
+        name="models", path="/models", title="Models", place="Overview", order=2, draw=draw_list,
+        parameters=ModelsPage, filters=(),
     )
-)
+)  # fmt: skip
 MODEL_PAGE = register(
     Page(
         name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage,

@@ -223,7 +223,7 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
             lambda facts: [counted(facts.items, "answer"), html.Div(_counts(facts), className="by"), _same(facts)],
             number=False,
         ),
-        PageColumn("Decided", _decided),
+        PageColumn("Decided", _decided) if any(facts.decisions for facts in result) else None,
         PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
         PageColumn("See", _see),
         None if mode == "off" else PageColumn("Change", _change),
@@ -268,8 +268,7 @@ def _name(facts: RunFacts) -> Cell:
 
 
 def _title(facts: RunFacts) -> str:
-    """The model, the label and the elicitation of a run: the list is of all runs, so nothing is left out."""
-    return " · ".join(part for part in (facts.model, facts.tags.get(LABEL), facts.elicitation) if part)
+    return names_of([facts.run]).get(facts.run, facts.model)
 
 
 def _imported(facts: RunFacts) -> list[Component]:

@@ -449,10 +449,15 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
             "One row per question and clue. In the CSV, fill in guess and confidence, and upload it.",
             html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
             note(page_link("Published runs", href=request.link("/runs"))),
-        ),
+        )
+        if datasets
+        else None,
     ]
 
 
 PAGE = register(
-    Page(name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters, filters=())
-)
+    Page(
+        name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters,
+        filters=(), needs_dataset=False,
+    )
+)  # fmt: skip

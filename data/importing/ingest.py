@@ -116,8 +116,6 @@ def open_dry_run(
         tried = None
         while tried is None:
             version, catalogue = store.version(), store.catalogue()
-            if catalogue is None and content == "runs":
-                raise StoreError(f"the store in {store.place} is empty; import a dataset first")
             resources = stack.enter_context(ExitStack())
             try:
                 staging = resources.enter_context(open_staging(store, largest, hidden))

@@ -193,7 +193,7 @@ class RunFilter(ColumnFilter):
         return facets.all_runs
 
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
-        named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
+        named = tuple((run, model) for run, model, _ in facets.runs)
         return ChoicesControl(self.label, named, value, "All runs", folded=True) if len(named) > 1 else None
 
 

@@ -266,7 +266,7 @@ def test_many_runs_have_sliders_once_they_are_chosen(page, more):
     assert "no human team heard" in page.locator(".rooms").inner_text()
     page.get_by_role("button", name="Reset all to their best threshold").click()
     eventually(page, lambda: pairs(page) == sorted([throng]))
-    choose(page, "run", "model 03 · verbalized")
+    choose(page, "run", "model 03")
     (row,) = eventually(page, lambda: _rows_of(page, 1))
     view_is(page, [throng, ("run", row["run"])])
 

@@ -334,8 +334,8 @@ def test_more_runs_than_colours_are_grey_until_they_are_chosen(visit, awkward):
     greys = [colour for colour in colours if colours.count(colour) > 1]
     # Three are in colour: the best, the worst, and the one that is surest and wrong; some can be the same run.
     assert RUNS - 3 <= len(greys) < RUNS and len(set(colours)) == 1 + RUNS - len(greys)
-    choose(first, "run", "model 03 · verbalized")
-    choose(first, "run", "model 07 · verbalized")
+    choose(first, "run", "model 03")
+    choose(first, "run", "model 07")
 
     def two():
         lines = [trace for trace in traces(first) if trace.get("meta")]

@@ -172,8 +172,8 @@ def test_a_notice_gives_counts_and_links_the_other_view(partial):
     few, some = (
         next(row["answered_clues"] for row in board["rows"] if row["run"] == run) for run in (partial.few, partial.partial)
     )
-    assert f"few · logit (answered {few} of {board['clues']})" in text
-    assert f"partial · logit ({len(partial.ids)} of {partial.all}; {some} of {board['clues']} clues)" in text
+    assert f"few (answered {few} of {board['clues']})" in text
+    assert f"partial ({len(partial.ids)} of {partial.all}; {some} of {board['clues']} clues)" in text
     assert 'href="/?dataset=pyramid&sort=brier&common=0"' in text
     assert "Not ranked, because they answered too little" in text and f">5 of {partial.all}" in text
     own = drawn(partial, "/", "&common=0&sort=brier")

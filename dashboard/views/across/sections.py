@@ -46,9 +46,16 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     """Return the table: a row per model, a column per dataset, with value, interval and rank. Each value links to its run."""
     titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
     names = row_names(result.rows)
+    several = len({row.elicitation for row in result.rows}) > 1
+
+    def about(line: AcrossRow | AcrossGroup) -> str:
+        if isinstance(line, AcrossGroup):
+            return "mean over runs"
+        return line.elicitation if several and not names[id(line)].endswith(f" · {line.elicitation}") else ""
+
     return html_table(
         [
-            PageColumn("Model", lambda line: noted(_name(line, result.tag, names), _about(line))),
+            PageColumn("Model", lambda line: noted(_name(line, result.tag, names), about(line))),
             *(
                 (
                     PageColumn("Mean rank", _part("mean_rank", 1), about=MEAN_RANK, number=True),
@@ -74,10 +81,6 @@ def _name(line: AcrossRow | AcrossGroup, tag: str, names: Mapping[int, str]) -> 
     if isinstance(line, AcrossGroup):
         return html.Span(f"{tag}: {line.value}", className="name")
     return page_link(names[id(line)], model_path(line.model), class_name="name")
-
-
-def _about(line: AcrossRow | AcrossGroup) -> str:
-    return "mean over runs" if isinstance(line, AcrossGroup) else line.elicitation
 
 
 def _mean(group: RunGroup | None) -> Cell:
@@ -236,6 +239,7 @@ ROW_HEIGHT = 26  # pixels
 NAMED = 12  # columns; with more, numbers in the fields would be too small and slanted names would overlap
 MAX_NAME_LENGTH, UPRIGHT = 30, 20  # characters of a name, and of a vertical name
 BELOW = 150  # pixels for the column names
+LEVEL_LENGTH = 24  # characters of all column names that fit side by side on a small screen
 
 
 def across_figure(result: Across, metric: Metric) -> PlotlyJson:
@@ -283,7 +287,8 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
             ROW_HEIGHT * max(len(rows), 2) + BELOW,
             xaxis=axis(
                 showgrid=False, range=[-0.5, len(columns) - 0.5], tickfont={"size": 11, "color": INK},
-                tickangle=-90 if many else -40, tickvals=list(range(len(columns))), ticktext=columns,
+                tickangle=-90 if many else 0 if sum(map(len, columns)) < LEVEL_LENGTH else -40,
+                tickvals=list(range(len(columns))), ticktext=columns,
             ),
             yaxis=row_axis(rows, 0, tickfont={"size": 11, "color": INK}),
         ),
@@ -297,7 +302,9 @@ CAPTION = (
 )
 
 
-def diagrams_section(result: Across, diagrams: AcrossDiagrams, table: Table) -> html.Section:
+def diagrams_section(
+    result: Across, diagrams: AcrossDiagrams, table: Table, title: str = "Reliability of each model on each dataset"
+) -> html.Section:
     """Return the figure and its table, of which ``table`` declares the columns."""
     titles = {column.dataset: column.title for column in result.datasets}
     rows_named = row_names(result.rows)
@@ -316,7 +323,7 @@ def diagrams_section(result: Across, diagrams: AcrossDiagrams, table: Table) -> 
     if len(result.datasets) > MAX_DATASETS:
         left_out = f"The first {MAX_DATASETS} of {len(result.datasets)} datasets are drawn. Choose others above."
     return section(
-        "Reliability of each model on each dataset",
+        title,
         left_out,
         figure(
             "across-diagrams",
@@ -344,8 +351,9 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     """
     columns = result.datasets[:MAX_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}
+    names = row_names(result.rows)
     fields = [
-        (column * COLUMN, -line * ROW, by_run[cell.run], row.model, place.title)
+        (column * COLUMN, -line * ROW, by_run[cell.run], names[id(row)], place.title)
         for line, row in enumerate(result.rows)
         for column, place in enumerate(columns)
         if (cell := row.cells.get(place.dataset)) is not None and cell.run in by_run
@@ -354,7 +362,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
-    models = [plain(name) for name in distinct_short_names([*row_names(result.rows).values()], MAX_MODEL_LENGTH)]
+    models = [plain(name) for name in distinct_short_names([*names.values()], MAX_MODEL_LENGTH)]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
         "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],

@@ -20,9 +20,11 @@ from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
 from dashboard.ui.section import controls, heading
+from dashboard.ui.text import distinct_short_names
 from dashboard.views.compare.sections import (
     differences_table,
     furthest_apart,
+    headed,
     metric_differences,
     power_section,
     questions_section,
@@ -38,6 +40,8 @@ from queries.metrics import METRICS, Metric
 from queries.power import MetricPower, power
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
 from queries.selection.view_parameters_base import Parameters
+
+MAX_IN_MENU = 48  # characters of a name in a menu
 
 
 class CompareKeys(Parameters, frozen=True):
@@ -165,14 +169,16 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     questions = service().ask(question_differences, request.selection, a, b, metric)
     colours = run_colours(request.facets, (a, b))
     tones = (colours.own[a], colours.own[b])
-    names = (runs[a], runs[b])
+    names = headed(runs[a], runs[b])
     standard = default_metric(request.facets)
     metrics = metric_names(PER_QUESTION, request.facets)
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
         heading(
-            "Compare", f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both"
+            "Compare",
+            f"{request.facets.title}: where {names[0]} and {names[1]} differ; "
+            f"{counted(result.questions, 'question')} answered by both",
         ),
         _other_questions(request),
         controls(
@@ -252,7 +258,8 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
 
     A key in the address stays there, even if it names the standard run, because that can change with the other key.
     """
-    choices = {run: name for run, name in runs.items() if run != other}
+    labels = zip(runs, distinct_short_names([*runs.values()], MAX_IN_MENU), strict=True)
+    choices = {run: label for run, label in labels if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
@@ -264,7 +271,8 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
     return Cited(
         COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
-        interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
+        headings={"a": str(runs[a]), "b": str(runs[b])},
     )  # fmt: skip
 
 

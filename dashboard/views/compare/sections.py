@@ -29,10 +29,10 @@ from dashboard.ui.figure import (
     whiskers,
 )
 from dashboard.ui.html import items_link, page_link
-from dashboard.ui.runs import name_text, named
+from dashboard.ui.runs import RunName, name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
-from dashboard.ui.text import DASH, MAX_NAME_LENGTH, distinct_short_names, p_value_text, short
+from dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -42,6 +42,24 @@ from queries.power import MAX_QUESTIONS, MetricPower
 
 MAX_LISTED = 200  # rows of the table of questions
 Pair = tuple[str, str]  # a value of the first run and one of the second
+FEW = 5  # questions in a bar, for which an axis would have ticks between whole numbers
+MAX_HEADING = 28  # characters of a run's name, so that tables and figures fit on a small screen
+PART = " · "  # between the parts of a name
+
+
+def headed(a: str, b: str) -> tuple[RunName, RunName]:
+    """Return the names of both runs with labels: without the parts that they share, if one is long, and shortened after that.
+
+    >>> [name.label for name in headed("organisation/a-long-name · 2025-10", "organisation/a-long-name · 2025-11")]
+    ['2025-10', '2025-11']
+    """
+    labels = [a, b]
+    if max(len(a), len(b)) > MAX_HEADING:
+        parts = [label.split(PART) for label in labels]
+        own = [PART.join(part for part in mine if part not in other) for mine, other in (parts, parts[::-1])]
+        labels = own if all(own) else labels
+    first, second = distinct_short_names(labels, MAX_HEADING)
+    return RunName(a, first), RunName(b, second)
 
 
 def questions_section(
@@ -68,7 +86,7 @@ def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: 
     second, run has the higher value.
     """
     first, second = page_link("Questions where they differ most", first_above), page_link("the other way round", second_above)
-    return note([first, f" by {metric.name}: {names[0]} above {names[1]}, or ", second])
+    return note([first, f" by {metric.name}: ", name_text(names[0]), " above ", name_text(names[1]), ", or ", second])
 
 
 def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
@@ -180,7 +198,7 @@ def scatter_figure(
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
     margin = 0.05 * (ends[1] - ends[0]) or 0.05
-    labels = distinct_short_names(names, MAX_NAME_LENGTH)
+    labels = [name.label for name in headed(*names)]
     span = [ends[0] - margin, ends[1] + margin]
     return {
         "data": [
@@ -204,6 +222,7 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tupl
     """Draw a histogram of a - b over questions; bars have the colour of the better run."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
+    most = max(sides.differences, default=0)
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
     shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
     return {
@@ -220,7 +239,7 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tupl
                 f"difference of {metric.label}, first − second", range=[-sides.widest, sides.widest], zeroline=True,
                 zerolinecolor=MUTED,
             ),
-            yaxis=axis("questions", range=padded(sides.differences, zero=True)),
+            yaxis=axis("questions", range=padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),
         ),
     }  # fmt: skip
 
@@ -243,7 +262,7 @@ def forest_figure(
     values, lows, highs = ([row[place] for row in rows] for place in range(3))
     labels = [plain(metric.label) for metric, _ in shown]
     ends = padded([*values, *lows, *highs])
-    favours = [f"{plain(label)} better" for label in distinct_short_names(names, MAX_NAME_LENGTH)]
+    favours = [f"{plain(label)} better" for label in [name.label for name in headed(*names)]]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
     shades = [tones.get(difference.better or "", OTHERS) for _, difference in shown]

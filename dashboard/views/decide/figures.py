@@ -11,7 +11,7 @@ from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, htm
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import control, labelled
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import data
+from dashboard.ui.html import data, items_link, items_query
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from dashboard.ui.text import short
@@ -89,7 +89,11 @@ COLUMNS = {  # that follow the slider: headings and their tooltips
 
 
 def decisions_table(decisions: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Div:
-    """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
+    """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals.
+
+    Those with the best net score at ``t`` come first.
+    """
+    best_first = sorted(decisions.runs, key=lambda run: -(run.net_score.values[nearest(t)] or 0.0))
 
     def name(row: RunDecisions | PeopleDecisions) -> Content:
         return style.dot(row.run) if isinstance(row, RunDecisions) else "People"
@@ -104,7 +108,7 @@ def decisions_table(decisions: Decisions, style: RunStyle, t: float, *, forecast
     ]
     return html_table(
         [PageColumn("Run", name), *following, *metrics],
-        [*decisions.runs, *([decisions.people] if decisions.people else [])],
+        [*best_first, *([decisions.people] if decisions.people else [])],
         "What answers are worth",
         "decide",
         of_row=lambda row: data(run=row.run if isinstance(row, RunDecisions) else ""),
@@ -116,14 +120,20 @@ def _following(part: str, place: int, row: RunDecisions | PeopleDecisions) -> Ce
     if isinstance(row, PeopleDecisions) and part != "net_score":
         return Cell(None)
     value, low, high = (*(values[place] for values in _columns(row, part)), None, None)[:3]
-    return Cell(bracketed(value, low, high), attributes=data(part=part))
+    return Cell(_behind(row, bracketed(value, low, high)), attributes=data(part=part))
+
+
+def _behind(row: RunDecisions | PeopleDecisions, text: str) -> Content:
+    """A value that opens the list of the run's answers."""
+    return items_link(text, items_query(focus=row.run)) if isinstance(row, RunDecisions) else text
 
 
 def _metric_cell(key: str, row: RunDecisions | PeopleDecisions) -> Cell:
     if isinstance(row, PeopleDecisions):
         return Cell(None)
     cell: MetricValue = row.metrics[key]
-    return Cell(bracketed(cell.value, cell.low, cell.high), cell.missing)
+    text = bracketed(cell.value, cell.low, cell.high)
+    return Cell(text if cell.value is None else _behind(row, text), cell.missing)
 
 
 def verdict(difference: CurveDifference, names: Mapping[str, str], chosen_here: bool) -> html.P:
@@ -176,7 +186,8 @@ def difference_table(difference: CurveDifference) -> html.Div:
         "Band from": difference.low,
         "to": difference.high,
     }
-    rows = [(f"{mark:g}", *(values[nearest(mark)] for values in curves.values())) for mark in MARKS]
+    behind = items_query(focus=(difference.a.run, difference.b.run))
+    rows = [(items_link(f"{mark:g}", behind), *(values[nearest(mark)] for values in curves.values())) for mark in MARKS]
     columns = [PageColumn(heading, itemgetter(place)) for place, heading in enumerate(("t", *curves))]
     return html_table(columns, rows, "Difference of two runs")
 

@@ -16,6 +16,7 @@ import dash_ag_grid
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.registry.run_names import names_of
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import INK, OTHERS, PlotlyJson
 from dashboard.ui.html import data, page_link
@@ -71,8 +72,7 @@ class QuestionGrid:
     @cached_property
     def names(self) -> dict[str, str]:
         """Display name of each run of the dataset; for a withdrawn run, its id."""
-        several = len(self.facets.elicitations) > 1
-        names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in self.facets.runs}
+        names = names_of(run for run, _, _ in self.facets.runs)
         labels = dict(zip(names, distinct_short_names([*names.values()]), strict=True))
         return {run: run for run in self.facets.withdrawn} | {run: RunName(name, labels[run]) for run, name in names.items()}
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 
@@ -16,8 +17,14 @@ from tests.helpers.bundle_factory import put
 from tests.helpers.drawn_pages import sent
 from tests.helpers.json_api import table
 
-API, NAMES = "/api/v1/", ("BM25 · October", "BM25 · November")
-PAGE_NAMES = ("leaderboard", "reliability", "difficulty", "compare", "slices", "questions", "decide", "buzz", "which-ece", "runs")
+API, NAMES = "/api/v1/", ("BM25 · October · softmax", "BM25 · November · softmax")
+PATHS = {"question": "/pyramid/lit-01", "run": "/{}"}
+# Pages of runs. Others are of datasets, of people, or of models with all their runs.
+PAGE_NAMES = (
+    "across", "buzz", "compare", "decide", "difficulty", "gradings", "leaderboard", "question", "questions", "reliability",
+    "run", "runs", "slices", "which-ece", "wrong",
+)  # fmt: skip
+OTHERS = {"cite", "datasets", "metrics", "model", "models", "nowhere", "people", "teams", "upload", "write"}
 
 
 @pytest.fixture(scope="module")
@@ -36,35 +43,54 @@ def twice(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PAGE_NAMES)
-def test_a_page_shows_both_names(twice, name):
+def test_no_page_names_one_of_them_as_the_other(twice, name):
+    """Wherever the model is named, what tells its runs apart follows, except where models are chosen."""
     app, (one, other) = twice
-    text = json.dumps(sent(app, PAGES[name].path, f"dataset=pyramid&run={one}&run={other}"))
-    assert all(part in text for part in ("October", "November")), name
+    assert {*PAGES} == {*PAGE_NAMES} | OTHERS
+    path = PAGES[name].path + PATHS.get(name, "").format(one)
+    keys = f"dataset=pyramid&run={one}&run={other}&rows=runs&pin={one}&pin={other}&diagrams=1"
+    text = json.dumps(sent(app, path, keys), ensure_ascii=False).replace('{"label": "BM25", "value": "BM25"}', "")
+    text = re.sub(r"BM25, run [0-9a-f]{16}|/models/BM25", "", text)
+    assert "October" in text and (name == "run" or "November" in text)
+    assert re.findall(r".{60}BM25(?! · [ON]| · margin).{40}", text) == [], name
 
 
 def test_json_and_csv_tell_them_apart(twice):
     """``names`` is there for every answer that has both runs, and every table of runs has a column of names."""
     app, (one, other) = twice
-    client, checked = app.test_client(), 0
-    for path in sorted(route.address.removeprefix("GET ") for route in ROUTES if route.selection and "<" not in route.address):
-        answer = client.get(f"{path}?dataset=pyramid&run={one}&run={other}")
+    client, checked = app.test_client(), []
+    selected = [route.address.removeprefix("GET ") for route in ROUTES if route.selection and "<" not in route.address]
+    shared = [
+        f"{API}{path}{form}" for path in ("across", "across/diagrams", "models/BM25", "versions/BM25") for form in ("", ".csv")
+    ]
+    for path in sorted([*selected, *shared]):
+        keys = ("rows=runs" if "across" in path else "") if path in shared else f"dataset=pyramid&run={one}&run={other}"
+        answer = client.get(f"{path}?{keys}")
         if answer.status_code != 200:
             continue  # it needs other keys
         if path.endswith(".csv"):
-            rows = table(client, f"{path}?dataset=pyramid&run={one}&run={other}")
-            if rows and "run" in rows[0]:
-                assert {row["name"] for row in rows if row["run"] in (one, other)} <= {*NAMES}, path
-                checked += 1
-        elif {one, other} <= {*re.findall(r'"([0-9a-f]{16})"', answer.text)} and answer.json.get("selection", {}).get("run"):
+            rows = [row for row in table(client, f"{path}?{keys}") if row.get("run") in (one, other)]
+            if rows:
+                assert {row["name"] for row in rows} <= {*NAMES}, path
+                checked.append(path)
+        elif {one, other} <= {*re.findall(r'"([0-9a-f]{16})"', answer.text)} and "run" in answer.json.get(
+            "selection", {"run": []}
+        ):
             assert [answer.json["names"][run] for run in (one, other)] == [*NAMES], path
-            checked += 1
-    assert checked > 8
+            checked.append(path)
+    assert {*shared} <= {*checked} and len(checked) > 25, checked
 
 
-def test_a_table_for_papers_tells_them_apart(twice):
+@pytest.mark.parametrize("name", ["buzz", "compare", "difficulty", "leaderboard", "reliability", "which-ece", "wrong"])
+def test_a_table_for_papers_tells_them_apart(twice, name):
     app, (one, other) = twice
-    answer = app.test_client().get(f"{API}cite?view=/%3Fdataset%3Dpyramid%26run%3D{one}%26run%3D{other}")
-    assert answer.status_code == 200 and all(name.replace("·", r"$\\cdot$") in answer.text for name in NAMES), answer.text[:2000]
+    keys = urlencode([("dataset", "pyramid"), ("run", one), ("run", other), ("a", one), ("b", other)])
+    answer = app.test_client().get(f"{API}cite?{urlencode({'view': f'{PAGES[name].path}?{keys}'})}")
+    assert answer.status_code == 200, answer.text
+    for text, dot in ((answer.json["latex"], r"$\cdot$"), (answer.json["markdown"], "·")):
+        named = {part for part in NAMES if part.replace("·", dot) in text}
+        assert named == {*NAMES}, text
+        assert not re.search(r"BM25(?! (·|\$\\cdot\$) [ON])", text), text
 
 
 def test_answers_that_need_no_names_have_none(twice):

@@ -83,7 +83,7 @@ def test_pages_show_a_run_that_lacks_confidences_alone(app, path):
 
 def test_other_runs_stay_as_they_are(app):
     page = everything(app, "/reliability")
-    assert "vague · verbalized (16 % of answers lack a confidence)" in page
+    assert "vague (16 % of answers lack a confidence)" in page
 
 
 FOUND = "Left out: 2 answers without a confidence, 1 unparsed answer and 1 abstention"

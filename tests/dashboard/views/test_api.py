@@ -16,6 +16,7 @@ from data.store.tokens_and_readers import Tokens
 from queries.engine.equivalence import Verdict
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.selection import Selection
+from tests.helpers.drawn_pages import markup
 from tests.helpers.json_api import error, get, plain, table
 from tests.helpers.paths import ROOT
 from tests.helpers.question_pages import questions
@@ -200,7 +201,9 @@ def test_an_empty_store_says_so(tmp_path):
     assert get(client, f"{API}datasets") == {"datasets": []}
     envelope = error(client, f"{API}leaderboard", 404)
     assert envelope["code"] == "empty_store" and "python -m dashboard import" in envelope["message"]
-    assert client.get("/").status_code == 404
+    assert client.get("/").status_code == 404 and 'href="/upload"' in markup(client.application, "/")
+    assert client.get("/upload").status_code == 200 and 'id="upload"' in markup(client.application, "/upload")
+    assert client.get("/datasets").status_code == 200 and "Datasets" in markup(client.application, "/datasets")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
-"""What the page Decide says of two runs."""
+"""What the page Decide says of two runs, and the answers behind its values."""
+
+import re
 
 import pytest
 
 from dashboard.views.decide.figures import verdict
 from queries.decide import CurveDifference, Stretch
 from queries.engine.run_pairs import RunName
+from tests.helpers.drawn_pages import markup
 
 NAMES = {"a": "Alpha", "b": "Beta"}
 
@@ -42,3 +45,17 @@ def test_what_is_shown_has_its_own_sentence():
 
 def test_runs_that_were_chosen_by_these_answers_are_said_to_be():
     assert words([Stretch(0, 1, None)], chosen_here=True).endswith("are the best on these same answers.")
+
+
+def test_each_value_opens_its_answers_best_runs_first(app):
+    page = markup(app, "/decide", "dataset=pyramid")
+    rows = re.findall(r'<tr data-run="([0-9a-f]{16})">(.*?)</tr>', page)
+    assert rows
+    for run, row in rows:
+        cells = re.findall(r"<td.*?</td>", row)
+        assert len(cells) > 5
+        assert all(f'data-items="focus={run}"' in cell for cell in cells if any(map(str.isdigit, cell))), row
+    scores = [float(re.search(r'data-part="net_score"[^>]*><a[^>]*>([−.0-9]+)', row)[1].replace("−", "-")) for _, row in rows]
+    assert scores == sorted(scores, reverse=True) and len({*scores}) > 1
+    one, other = re.search(r'data-items="focus=([0-9a-f]{16})&focus=([0-9a-f]{16})"', page).groups()
+    assert {one, other} <= {run for run, _ in rows}

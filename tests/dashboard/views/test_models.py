@@ -67,7 +67,7 @@ def test_a_model_is_found_by_each_of_its_names(merged):
     assert peaks and all(cell["overconfidence"] == board[cell["run"]]["metrics"]["overconfidence"]["value"] for cell in peaks)
     assert error(client, f"{API}models/nobody", 404)["code"] == "unknown_model"
     text = words(drawn(merged, "model", "", None, pages[0]["about"]["model"]))
-    assert "Over- and underconfidence" in text and "Rivers" in text
+    assert "Over- and underconfidence" in text and "rivers" in text
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,11 @@ def test_rows_of_the_leaderboard_lead_to_runs(app, board):
 def test_each_chip_removes_its_own_value(app, board):
     pairs = [("dataset", "pyramid"), ("category", "Arts"), ("category", "History"), ("pin", board[0]["run"]), ("sort", "brier")]
     facets = app.extensions["clueline"].facets("pyramid")
-    links = hrefs([active_filters("/", pairs, facets)])
+    with app.test_request_context("/"):
+        links, none = (hrefs([active_filters("/", chosen, facets)]) for chosen in (pairs, pairs[:1]))
     removed = [pair for link in links for pair in set(pairs) - set(parse_qsl(urlsplit(link).query))]
     assert sorted(removed) == sorted(pairs[1:4])
-    assert hrefs([active_filters("/", pairs[:1], facets)]) == set()
+    assert none == set()
 
 
 def test_bundled_datasets_come_last_and_labels_differ(app):

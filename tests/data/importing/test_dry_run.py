@@ -152,6 +152,7 @@ def test_an_empty_store_is_refused(store, run):
     with open_dry_run(store, [table], ImportOptions(), content="all") as tried:
         assert tried.report.datasets == ["table"] and len(rows(tried.snapshot, "table")["responses"]) == 2
     assert store.version() == "0"
-    with pytest.raises(StoreError, match="is empty"), open_dry_run(store, [run], OPTIONS):
-        pass
+    for file, options, reason in ((run, OPTIONS, "there is no dataset"), (table, ImportOptions(), "not only answers")):
+        with pytest.raises(Refused, match=reason), open_dry_run(store, [file], options):
+            pass
     assert not store.files.root.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -220,10 +221,8 @@ def post_play_erase() -> Response:
     body = _read(_Player)
     with _session_errors():
         dataset = read_session(_log(), body.session).dataset
-        erased = Erased(_log().erase(digest(body.session), digest(body.player)))
-    if erased.erased:
-        Audit(service().store.register).record("erased_answers", "player", dataset=dataset)  # without an IP address
-    return json_response(erased)
+        record = partial(Audit(service().store.register).record, "erased_answers", "player", dataset=dataset)  # no IP address
+        return json_response(Erased(_log().erase(digest(body.session), digest(body.player), record)))
 
 
 def _log() -> PlayLog:
@@ -337,6 +336,7 @@ def post_sessions() -> Response:
             new.mode,
             new.attention_checks,
             new.personal,
+            partial(Audit(store.register).record, "invited_players", by, dataset=new.dataset),
         )
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."
@@ -344,7 +344,6 @@ def post_sessions() -> Response:
             raise BadRequest(error.code, message, status=409) from None
         field = "mode" if new.dataset in snapshot.states else "dataset"
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
-    Audit(store.register).record("invited_players", by, dataset=new.dataset)
     access = service().access
     links = [f"/play#{link}" for link in links_of(store.register.play_log(), secret)]
     return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)

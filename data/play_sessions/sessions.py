@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,12 +46,14 @@ def create_session(
     mode: ModeKey = DEFAULT,
     checks: int = 0,
     personal: bool = False,
+    record: Callable[[], None] = lambda: None,
 ) -> str:
     """Create a session with random questions of a dataset, and return its secret. Only the hash of the secret is stored.
 
     There are fewer questions if the dataset has fewer. ``checks`` attention checks, at most ``MAX_CHECKS``, come on top.
-    ``consent`` is what players agree to. If ``personal``, each player needs a link of their own. Raises ``StoreError``, or
-    ``SessionError`` if the dataset has no question for this mode, or there are too many sessions.
+    ``consent`` is what players agree to. If ``personal``, each player needs a link of their own. ``record`` is called
+    just before the session is stored. Raises ``StoreError``, or ``SessionError`` if the dataset has no question for this mode, or
+    there are too many sessions.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
@@ -74,6 +76,7 @@ def create_session(
         personal,
     )
     secret = secrets.token_urlsafe(24)
+    record()
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
     return secret
 

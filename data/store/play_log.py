@@ -177,14 +177,18 @@ class PlayLog:
             where session = ? order by place, step"""
         return [LoggedAnswer(*row) for row in self._run(sql, session)]
 
-    def erase(self, session: str, player: str) -> bool:
-        """Delete a player with all answers. Only the place stays taken. Returns False if there was no such player."""
+    def erase(self, session: str, player: str, record: Callable[[], None] = lambda: None) -> bool:
+        """Delete a player with all answers. Only the place stays taken. Returns False if there was no such player.
+
+        ``record`` is called before what is deleted is gone for good.
+        """
         with self._transaction() as connection:
             delete = f"delete from clueline_play_players where session = {self._mark} and player = {self._mark} returning place"
             places = connection.execute(delete, (session, player)).fetchall()
             for (place,) in places:
                 insert = f"insert into clueline_play_players values ({self._marks(3)})"
                 connection.execute(insert, (session, f"{ERASED}{place}", place))
+                record()
         if places and self._after_erasing:
             self._write(self._after_erasing)
         return bool(places)

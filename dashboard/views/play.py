@@ -8,10 +8,11 @@ from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from flask import Response
+from flask import Response, request
 
 from dashboard.access.rights import is_public
 from dashboard.access.signed_links import read_end
+from dashboard.access.trusted_proxies import client_address
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, get, pairs, writer
@@ -50,7 +51,8 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
 STATUS = {
-    "unknown_session": 404, "ended": 410, "full": 403, "not_invited": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400,
+    "unknown_session": 404, "ended": 410, "full": 403, "network_full": 403, "not_invited": 403, "not_joined": 403,
+    "no_step": 409, "bad_answer": 400,
 }  # fmt: skip
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
@@ -116,12 +118,13 @@ def post_play() -> Response:
     """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret in the link; `player` is 32
     hexadecimal digits chosen by the player's browser. With `agreed: true` the player joins. The response has the clues or words
     so far and, between two questions, the previous question with its grades. 404 for an unknown session, 410 when it has ended,
-    403 when it is full.
+    403 when it is full, or full for the network of the player.
     """
     body = _read(_Join)
     with _session_errors():
-        change = join if body.agreed else read_state
-        return json_response(change(_log(), body.session, body.player))
+        if body.agreed:
+            return json_response(join(_log(), body.session, body.player, client_address(request.remote_addr)))
+        return json_response(read_state(_log(), body.session, body.player))
 
 
 @accept("POST", "/api/v1/play/answers")

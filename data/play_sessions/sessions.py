@@ -146,15 +146,24 @@ def links_of(log: PlayLog, secret: str) -> list[str]:
     return [f"{secret}/{key}" for key in read_session(log, secret).player_keys()] or [secret]
 
 
-def join(log: PlayLog, secret: str, player: str) -> PlayerState:
-    """Let a player join, or come back. Raises ``SessionError`` if the session is full or has ended, and ``StoreError``."""
+def join(log: PlayLog, secret: str, player: str, address: str = "") -> PlayerState:
+    """Let a player join, or come back. ``address`` is that of the client; of a blank one, any number of players can join.
+
+    Raises ``SessionError`` if the session is full, also for this address, or has ended, and ``StoreError``.
+    """
     session = read_session(log, secret)
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
     if session.personal and player not in session.player_keys():
         raise SessionError("not_invited", "this link is incomplete: each player of this session has a link of their own")
-    if log.join(digest(secret), digest(player), session.players) is None:
-        raise SessionError("full", f"this session is full: all its {session.players} places are taken")
+    name, full = digest(secret), SessionError("full", f"this session is full: all its {session.players} places are taken")
+    if address and not session.personal and log.place(name, digest(player)) is None:
+        most = session.places_of_address()
+        if not log.admit(name, digest(f"{secret} {address}"), most):
+            reason = f"{most} players have joined from your network, as many as can; ask who sent you the link for another"
+            raise full if most == session.players else SessionError("network_full", reason)
+    if log.join(name, digest(player), session.players) is None:
+        raise full
     return read_state(log, secret, player)
 
 

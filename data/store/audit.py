@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 from data.store.register import Register
 
 Action = Literal[
@@ -72,7 +72,7 @@ class Audit:
         try:
             self._register.append_audit(encode(events), refused=False)
         except OSError as error:
-            raise StoreError(f"the audit cannot be written: {error.strerror}") from error
+            raise StoreError(f"the audit cannot be written: {reason(error)}") from error
         log_events(events)
 
     def refuse(self, by: str, **facts: str | None) -> None:

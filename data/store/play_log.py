@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
@@ -284,7 +284,7 @@ class PlayLog:
         try:
             yield
         except self._errors as error:
-            raise StoreError(f"the log of people's sessions cannot be used ({error})") from error
+            raise StoreError(f"the log of people's sessions cannot be used ({reason(error)})") from error
 
 
 def _close(idle: list[tuple[object, Any]]) -> None:

@@ -25,7 +25,7 @@ from data.store import migrations
 from data.store.audit import Action, AuditEvent, encode, log_events, new_event
 from data.store.cache_validity_tokens import renew_revisions, states
 from data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
-from data.store.errors import DamagedStore, StoreError, UnreadableStore
+from data.store.errors import DamagedStore, StoreError, UnreadableStore, reason
 from data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
 from data.store.location import Location, read_location
 from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
@@ -264,7 +264,7 @@ class Store:
                     log_events(attempt.events)
                     return result
         except (OSError, duckdb.IOException, duckdb.FatalException) as error:
-            raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
+            raise StoreError(f"the store in {self.place} cannot be written: {reason(error)}") from error
         raise StoreError(
             f"the store in {self.place} cannot be written: the connection to its register was lost {MAX_TRIES} times"
         )
@@ -413,7 +413,7 @@ class Store:
             for part in parts:
                 self.objects.copy(source.objects, part)
         except OSError as error:
-            raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
+            raise StoreError(f"the store in {self.place} cannot be written: {reason(error)}") from error
 
         new: set[str] = set()
 

@@ -18,7 +18,7 @@ import msgspec
 
 from data.store import audit
 from data.store.audit import AuditEvent, new_event
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 from data.store.register import Register
 
 PREFIX = "clueline_"  # lets scanners recognise a leaked token
@@ -191,7 +191,7 @@ class Tokens:
         try:
             self.register.change_tokens(replace)
         except (OSError, StoreError) as error:
-            raise TokenError(f"the tokens cannot be written: {error}") from error
+            raise TokenError(f"the tokens cannot be written: {reason(error)}") from error
         audit.log_events(made)
 
 

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import stat
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,21 @@ def test_nobody_else_can_read_the_file(tokens):
 
 def made_private(tokens):
     return [event.dataset for event in Audit(tokens.register).page(9) if event.action == "made_private"]
+
+
+def test_a_clock_that_jumps_moves_no_end(tokens, monkeypatch):
+    end = datetime.now(UTC) + timedelta(days=1)
+    token = tokens.create("ann", until=end)
+    ended = []
+    for days in (0, 2, -2, 0, 2):
+        clock = type(
+            "Clock", (datetime,), {"now": classmethod(lambda cls, zone, days=days: datetime.now(zone) + timedelta(days))}
+        )
+        monkeypatch.setattr("data.store.tokens_and_readers.datetime", clock)
+        ended.append(bool(tokens.find(token).ended_at()))
+        tokens.make_private(f"day {days}", ["ann"])
+    assert ended == [False, True, False, False, True]
+    assert len(made_private(tokens)) == 5
 
 
 class Killed(BaseException):

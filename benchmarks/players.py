@@ -37,10 +37,11 @@ def measure(folder: Path, players: int, seconds: int) -> dict[str, Any]:
     """Serve, let players play, and check what is in the log."""
     store = open_store(folder / "store", threads=2)
     seed(store)
+    places = players * 3 // 2 + 1  # all players have one address, and a third of the places is kept for others
     server = start_server(folder / "store", folder / "log", workers=2)
     try:
         invited = run_cli(
-            "invite", "pyramid", "--mode", "race", "--questions", "24", "--players", str(players), "--until", "2100-01-01",
+            "invite", "pyramid", "--mode", "race", "--questions", "24", "--players", str(places), "--until", "2100-01-01",
             "--base", server.address, store=folder / "store",
         )  # fmt: skip
         link = invited.stdout.strip()

@@ -212,8 +212,7 @@ class Access:
     def record_refusal(self, denied: RequestDenied) -> None:
         """Log and record a refused attempt, without its token."""
         log.warning("refused %s %r from %s: %s", request.method, request.path[:200], request.remote_addr, denied.code)
-        self.audit.record(
-            "refused",
+        self.audit.refuse(
             denied.by,
             reason=denied.code,
             attempt=without_secrets(f"{request.method} {quote(request.path)}")[:200],

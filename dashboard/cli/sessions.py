@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TextIO
 from urllib.parse import urlsplit
 
@@ -65,8 +66,8 @@ def invite(
     store = open_store(settings.store)
     seed_empty_store(store)
     log, snapshot = store.register.play_log(), store.snapshot()
-    secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks, personal)
-    Audit(store.register).record("invited_players", None, dataset=dataset)
+    record = partial(Audit(store.register).record, "invited_players", None, dataset=dataset)
+    secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks, personal, record)
     address = base.rstrip("/") or settings.url or f"http://{settings.host}:{settings.port}"
     for link in links_of(log, secret):
         click.echo(f"{address}/play#{link}")

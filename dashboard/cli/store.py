@@ -10,7 +10,6 @@ from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import OtherVersion, Store, StoreError, open_store
-from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, intact_version, restore_backup
 from data.store.ducklake import make_lake
 from data.store.register import EMPTY
@@ -50,7 +49,6 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     if contents and not yes:
         click.confirm(f"The store in {store.place} holds {contents}. Replace it with the backup?", abort=True)
     private = restore_backup(store, source)
-    Audit(store.register).record("restored_backup", None)
     click.echo(f"Restored to {store.place}. No file was deleted.")
     if private:
         click.echo(f"Private, as in the backup: {', '.join(private)}. To let everybody read one: datasets public DATASET")
@@ -75,7 +73,6 @@ def migrate(settings: Settings, target: str | None) -> None:
     if before == after:
         click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
-        Audit(store.register).record("migrated", None)
         click.echo(f"The store in {store.place} had schema {before} and now has schema {after}.")
 
 
@@ -179,7 +176,6 @@ def repair(settings: Settings, yes: bool) -> None:
         click.confirm("Do this?" if len(steps) > 1 else f"{steps[0].partition(';')[0]}?", abort=True)
     if not _is_in_force(store, chosen):
         store.restore(chosen.name)
-    Audit(store.register).record("repaired", None)
     if chosen.damaged_objects:
         repair_objects(store, chosen.damaged_objects)
     if not computed and not lost:

@@ -16,7 +16,7 @@ from dashboard.access.providers.token import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
-from data.store.tokens_and_readers import DAYS, redeem
+from data.store.tokens_and_readers import DAYS, TokenError, redeem
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
@@ -73,6 +73,7 @@ def install(server: Flask) -> None:
     server.add_url_rule("/login", "login_sent", log_in, methods=["POST"])
     server.add_url_rule("/login/oidc", "login_oidc", begin_oidc, methods=["POST"])
     server.add_url_rule(oidc.CALLBACK, "login_oidc_done", finish_oidc)
+    server.register_error_handler(TokenError, _unusable)
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
 
 
@@ -138,6 +139,12 @@ def finish_oidc() -> AnyResponse:
     answer = _with_cookie(target, oidc.write(_link_key(), oidc.COOKIE, user), int(user[2] - time.time()), oidc.COOKIE)
     _delete_cookie(answer, oidc.LOGIN_COOKIE)
     return answer
+
+
+def _unusable(error: TokenError) -> Response:
+    message = str(error)
+    log.error("a login failed: %s", message)
+    return _page("/", f"{message[0].upper()}{message[1:]}.", 503)
 
 
 def _link_key() -> str:

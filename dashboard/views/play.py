@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from flask import Response
+from flask import Response, request
 
 from dashboard.access.rights import is_public
 from dashboard.access.signed_links import read_end
+from dashboard.access.trusted_proxies import client_address
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, get, pairs, writer
@@ -49,7 +51,8 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
 STATUS = {
-    "unknown_session": 404, "ended": 410, "full": 403, "not_invited": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400,
+    "unknown_session": 404, "ended": 410, "full": 403, "network_full": 403, "not_invited": 403, "not_joined": 403,
+    "no_step": 409, "bad_answer": 400,
 }  # fmt: skip
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
@@ -115,12 +118,13 @@ def post_play() -> Response:
     """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret in the link; `player` is 32
     hexadecimal digits chosen by the player's browser. With `agreed: true` the player joins. The response has the clues or words
     so far and, between two questions, the previous question with its grades. 404 for an unknown session, 410 when it has ended,
-    403 when it is full.
+    403 when it is full, or full for the network of the player.
     """
     body = _read(_Join)
     with _session_errors():
-        change = join if body.agreed else read_state
-        return json_response(change(_log(), body.session, body.player))
+        if body.agreed:
+            return json_response(join(_log(), body.session, body.player, client_address(request.remote_addr)))
+        return json_response(read_state(_log(), body.session, body.player))
 
 
 @accept("POST", "/api/v1/play/answers")
@@ -220,10 +224,8 @@ def post_play_erase() -> Response:
     body = _read(_Player)
     with _session_errors():
         dataset = read_session(_log(), body.session).dataset
-        erased = Erased(_log().erase(digest(body.session), digest(body.player)))
-    if erased.erased:
-        Audit(service().store.register).record("erased_answers", "player", dataset=dataset)  # without an IP address
-    return json_response(erased)
+        record = partial(Audit(service().store.register).record, "erased_answers", "player", dataset=dataset)  # no IP address
+        return json_response(Erased(_log().erase(digest(body.session), digest(body.player), record)))
 
 
 def _log() -> PlayLog:
@@ -337,6 +339,7 @@ def post_sessions() -> Response:
             new.mode,
             new.attention_checks,
             new.personal,
+            partial(Audit(store.register).record, "invited_players", by, dataset=new.dataset),
         )
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."
@@ -344,7 +347,6 @@ def post_sessions() -> Response:
             raise BadRequest(error.code, message, status=409) from None
         field = "mode" if new.dataset in snapshot.states else "dataset"
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
-    Audit(store.register).record("invited_players", by, dataset=new.dataset)
     access = service().access
     links = [f"/play#{link}" for link in links_of(store.register.play_log(), secret)]
     return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)

@@ -38,6 +38,7 @@ from data.readers import formats, readers
 from data.recalibration_maps import SCORE_MAPS
 from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
+from data.store.errors import reason
 from data.store.run_tags import LABEL, BadTag, checked_tag
 from queries.metrics import METRICS
 from queries.query_time_limit import Abandoned
@@ -386,7 +387,7 @@ def _folder() -> Iterator[Path]:
         sweep(root, PREFIX)  # remove what a killed server left behind
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     except OSError as error:
-        raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error
+        raise StoreError(f"the store in {service().store.place} cannot be written: {reason(error)}") from error
     try:
         with keep(folder):
             yield folder

@@ -24,7 +24,7 @@ from data.importing.unpublished_catalogue import TABLES_OF_RUNS, UnpublishedCata
 from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
-from data.store.audit import Audit
+from data.store.audit import AuditEvent, new_event
 from data.store.cache_validity_tokens import State, states
 from data.store.run_files import StoredObject
 
@@ -179,23 +179,21 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
     objects = [part for group in new for part in group.objects]
     if not new:
         return []
+
+    def events(runs: list[str]) -> list[AuditEvent]:
+        added = [new_event("added_grading", None, run=run, grading=name) for group in new for run, name in group.gradings]
+        return [new_event("published", None, run=run) for run in runs] + added
+
     try:
         with scratch_folder() as folder:
             path = folder / "unpublished.duckdb"
-            runs = store.write(lambda connection: _publish(connection, store, new, path))
+            return store.write(lambda connection: _publish(connection, store, new, path), events)
     except StoreMoved:
         store.discard([part.name for part in objects])
         raise StoreError("the dataset was changed in the meantime; start again") from None
     except BaseException:
         store.discard([part.name for part in objects])
         raise
-    audit = Audit(store.register)
-    for run in runs:
-        audit.record("published", None, run=run)
-    for group in new:
-        for run, grading in group.gradings:
-            audit.record("added_grading", None, run=run, grading=grading)
-    return runs
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[PreparedRuns], path: Path) -> list[str]:

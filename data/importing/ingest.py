@@ -18,7 +18,7 @@ from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
 from data.store import Snapshot, Store, StoreError, StoreMoved
-from data.store.audit import Audit
+from data.store.audit import AuditEvent, new_event
 from data.store.files import FolderFiles
 from data.store.run_files import Objects
 from data.store.tokens_and_readers import TokenError, Tokens
@@ -69,9 +69,7 @@ def import_paths(
                 if staging.changes():
                     progress("storing", steps - 1, steps)
                     _make_private(store, private, options.readers, by)  # before anybody can read them
-                    brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
                     _publish(store, staging, by)
-                    _record(store, staging.report, [dataset for (dataset,) in brought], by)
                 progress("done", steps, steps)
                 return staging.report
         except StoreMoved:
@@ -142,25 +140,25 @@ def open_dry_run(
 
 
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
+    brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
     objects = store.new_objects()
     try:
         unpublished = make_unpublished_catalogue(staging, objects, by)
         unpublished.close()
-        store.write(unpublished.publish)
+        store.write(unpublished.publish, lambda _: _events(staging.report, [dataset for (dataset,) in brought], by))
     except BaseException:
         store.discard(objects.added)
         raise
 
 
-def _record(store: Store, report: Report, brought: Sequence[str], by: str | None) -> None:
-    audit = Audit(store.register)
+def _events(report: Report, brought: Sequence[str], by: str | None) -> Iterator[AuditEvent]:
     for dataset in brought:
-        audit.record("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
+        yield new_event("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
     for run in report.runs:
         if run not in report.stored:
-            audit.record("published", by, run=run)
+            yield new_event("published", by, run=run)
     for run, grading in report.gradings:
-        audit.record("added_grading", by, run=run, grading=grading)
+        yield new_event("added_grading", by, run=run, grading=grading)
 
 
 def read_and_check(

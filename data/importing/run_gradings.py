@@ -19,7 +19,7 @@ from data.plurals import counted
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Store, gradings, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.audit import Audit
+from data.store.audit import new_event
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
@@ -229,9 +229,7 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
         return differs
 
     try:
-        differs = store.write(change)
+        return store.write(change, lambda differs: [new_event("graded", by, run=run)])
     except BaseException:
         store.discard(objects.added)
         raise
-    Audit(store.register).record("graded", by, run=run)
-    return differs

@@ -11,7 +11,7 @@ from data.importing.ingest import Progress, import_paths
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.store import Store
-from data.store.audit import Audit
+from data.store.audit import new_event
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.snapshot import current_database
 
@@ -59,9 +59,7 @@ def remove_samples(store: Store, by: str | None) -> list[str]:
             connection.execute(f"delete from {table} where dataset in $stored", among)
 
     if stored:
-        store.write(remove)
-        for dataset in stored:
-            Audit(store.register).record("removed_sample", by, dataset=dataset)
+        store.write(remove, lambda _: [new_event("removed_sample", by, dataset=dataset) for dataset in stored])
     return stored
 
 

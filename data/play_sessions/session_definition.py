@@ -74,6 +74,10 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
         keyed = (hmac.new(self.seed.encode(), str(number).encode(), "sha256") for number in range(self.players))
         return [key.hexdigest()[:32] for key in keyed] if self.personal else []
 
+    def places_of_address(self) -> int:
+        """Return how many players can join from one address: of ten places and more, a third is kept for others."""
+        return self.players if self.players < 10 else self.players - self.players // 3
+
     def has_ended(self) -> bool:
         return datetime.fromisoformat(self.until) <= datetime.now(UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,12 +46,14 @@ def create_session(
     mode: ModeKey = DEFAULT,
     checks: int = 0,
     personal: bool = False,
+    record: Callable[[], None] = lambda: None,
 ) -> str:
     """Create a session with random questions of a dataset, and return its secret. Only the hash of the secret is stored.
 
     There are fewer questions if the dataset has fewer. ``checks`` attention checks, at most ``MAX_CHECKS``, come on top.
-    ``consent`` is what players agree to. If ``personal``, each player needs a link of their own. Raises ``StoreError``, or
-    ``SessionError`` if the dataset has no question for this mode, or there are too many sessions.
+    ``consent`` is what players agree to. If ``personal``, each player needs a link of their own. ``record`` is called
+    just before the session is stored. Raises ``StoreError``, or ``SessionError`` if the dataset has no question for this mode, or
+    there are too many sessions.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
@@ -74,6 +76,7 @@ def create_session(
         personal,
     )
     secret = secrets.token_urlsafe(24)
+    record()
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
     return secret
 
@@ -143,15 +146,24 @@ def links_of(log: PlayLog, secret: str) -> list[str]:
     return [f"{secret}/{key}" for key in read_session(log, secret).player_keys()] or [secret]
 
 
-def join(log: PlayLog, secret: str, player: str) -> PlayerState:
-    """Let a player join, or come back. Raises ``SessionError`` if the session is full or has ended, and ``StoreError``."""
+def join(log: PlayLog, secret: str, player: str, address: str = "") -> PlayerState:
+    """Let a player join, or come back. ``address`` is that of the client; of a blank one, any number of players can join.
+
+    Raises ``SessionError`` if the session is full, also for this address, or has ended, and ``StoreError``.
+    """
     session = read_session(log, secret)
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
     if session.personal and player not in session.player_keys():
         raise SessionError("not_invited", "this link is incomplete: each player of this session has a link of their own")
-    if log.join(digest(secret), digest(player), session.players) is None:
-        raise SessionError("full", f"this session is full: all its {session.players} places are taken")
+    name, full = digest(secret), SessionError("full", f"this session is full: all its {session.players} places are taken")
+    if address and not session.personal and log.place(name, digest(player)) is None:
+        most = session.places_of_address()
+        if not log.admit(name, digest(f"{secret} {address}"), most):
+            reason = f"{most} players have joined from your network, as many as can; ask who sent you the link for another"
+            raise full if most == session.players else SessionError("network_full", reason)
+    if log.join(name, digest(player), session.players) is None:
+        raise full
     return read_state(log, secret, player)
 
 

@@ -10,13 +10,13 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 from data.store.register import Register
 
 Action = Literal[
@@ -64,19 +64,25 @@ class Audit:
         self._register = register
 
     def record(self, action: Action, by: str | None, **facts: str | None) -> None:
-        """Write an event to the log, as JSON in one line, and to the register. Without ``by``, it is the operating-system user's.
+        """Record what is about to happen to sessions of people. If the process is killed before it does, the event remains.
 
-        The change has already happened, so a register that cannot be written is only reported in the log.
+        Changes of the store itself come with their events (``new_event``). Raises ``StoreError``; then it must not happen.
         """
-        identity = f"{time.time_ns():020}-{secrets.token_hex(4)}"
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        event = AuditEvent(identity, at, action, system_user() if by is None else by, **facts)
-        line = msgspec.json.encode(event)
-        log.info("audit %s", line.decode(), extra={"audit": msgspec.to_builtins(event)})
+        events = [new_event(action, by, **facts)]
         try:
-            self._register.append_audit(line, refused=action == "refused")
+            self._register.append_audit(encode(events), refused=False)
+        except OSError as error:
+            raise StoreError(f"the audit cannot be written: {reason(error)}") from error
+        log_events(events)
+
+    def refuse(self, by: str, **facts: str | None) -> None:
+        """Record a refused attempt. A register that cannot be written is only reported in the log."""
+        event = new_event("refused", by, **facts)
+        log_events([event])
+        try:
+            self._register.append_audit(encode([event]), refused=True)
         except (OSError, StoreError) as error:
-            log.error("the audit event %s cannot be stored: %s", identity, error)
+            log.error("the audit event %s cannot be stored: %s", event.id, error)
 
     def page(
         self, limit: int, before: str | None = None, chosen: Callable[[AuditEvent], bool] = lambda event: True
@@ -89,13 +95,36 @@ class Audit:
         return [event for event in events if (before is None or event.id < before) and chosen(event)][:limit]
 
 
+def new_event(action: Action, by: str | None, **facts: str | None) -> AuditEvent:
+    """Return the event of what happens now. Without ``by``, it is the operating-system user's.
+
+    It is given to what makes the change, so that the audit has it if and only if the change is in force.
+    """
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    identity = f"{time.time_ns():020}-{secrets.token_hex(4)}"
+    return AuditEvent(identity, at, action, system_user() if by is None else by, **facts)
+
+
+def encode(events: Iterable[AuditEvent]) -> list[bytes]:
+    """Return events as the register keeps them."""
+    return [msgspec.json.encode(event) for event in events]
+
+
+def log_events(events: Iterable[AuditEvent]) -> None:
+    """Write events that are in force to the log, each as JSON in one line."""
+    for event in events:
+        log.info("audit %s", msgspec.json.encode(event).decode(), extra={"audit": msgspec.to_builtins(event)})
+
+
 def copy_changes(source: Register, target: Register) -> None:
-    """Copy the recorded changes, but no refused attempts, to a register whose audit is empty."""
-    if not target.read_audit():
-        events = sorted(_decode(source.read_audit()), key=lambda event: event.id)
-        for event in events:
-            if event.action != "refused":
-                target.append_audit(msgspec.json.encode(event), refused=False)
+    """Copy the recorded changes, but no refused attempts, to a register that has none, or some from a killed copy."""
+    changes, known = (
+        {event.id: event for event in _decode(register.read_audit()) if event.action != "refused"}
+        for register in (source, target)
+    )
+    if changes.keys() > known.keys():
+        missing = sorted(changes.keys() - known.keys())
+        target.append_audit(encode(changes[identity] for identity in missing), refused=False)
 
 
 def _decode(lines: list[bytes]) -> Iterator[AuditEvent]:

@@ -53,6 +53,10 @@ def restore_backup(store: Store, source: Path) -> list[str]:
     if tokens.is_file() and tokens.read_bytes().startswith(UNCHECKED) and not Tokens(store.register).record().tokens:
         raise StoreError(f"{tokens} has no checksum; remove it and {TOKENS_LOCK}, and create new tokens afterwards")
     version = intact_version(backup)
+    try:
+        copy_changes(backup.register, store.register)  # before the restore itself is an event
+    except OSError as error:
+        raise StoreError(f"the audit cannot be restored: {error}") from error
     private = store.adopt(backup, version.name, is_copy=False)
     _copy_logs(backup, store, "restored")
     return private

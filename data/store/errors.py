@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import EACCES, EPERM, EROFS
 from typing import Literal
 
 Remedy = Literal["repair", "repair if damaged", "migrate"]
@@ -11,6 +12,16 @@ class StoreError(Exception):
     """The store cannot be opened or written. The code that shows the message names the command that is the remedy."""
 
     remedy: Remedy | None = None
+
+
+def reason(error: Exception) -> str:
+    """Return why something cannot be written.
+
+    >>> reason(OSError(EROFS, "Read-only file system", "/srv/store/LOCK"))
+    'it can only be read here'
+    """
+    read_only = isinstance(error, OSError) and error.errno in (EROFS, EACCES, EPERM)
+    return "it can only be read here" if read_only or "readonly database" in str(error) else str(error)
 
 
 class DamagedStore(StoreError):

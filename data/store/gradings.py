@@ -30,7 +30,7 @@ from anyascii import anyascii
 from data.duckdb_and_polars import ArrowStream, execute
 from data.store import run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.audit import Audit, system_user
+from data.store.audit import new_event, system_user
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.store.run_withdrawal import NoSuchRun
@@ -133,11 +133,10 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
         renew_revisions(connection, [dataset])
 
     try:
-        store.write(change)
+        store.write(change, lambda _: [new_event("corrected_grades", by, run=run, grades=str(len(corrections)))])
     except BaseException:
         store.discard(objects.added)
         raise
-    Audit(store.register).record("corrected_grades", by, run=run, grades=str(len(corrections)))
 
 
 def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:
@@ -165,8 +164,7 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
         connection.execute("drop table given")
         renew_revisions(connection, [dataset])
 
-    store.write(change)
-    Audit(store.register).record("drew_for_review", by, run=run, grades=str(len(drawn)))
+    store.write(change, lambda _: [new_event("drew_for_review", by, run=run, grades=str(len(drawn)))])
     return len(drawn)
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import duckdb
 
-from data.store.audit import Action, Audit
+from data.store.audit import Action, AuditEvent, new_event
 from data.store.store import Store
 
 FACTS = ("organisation", "released", "sizes", "notes")
@@ -191,10 +191,11 @@ def _write(
 
     Datasets keep their revisions, because nothing in them changes.
     """
-    changed = store.write(change)
-    if changed:
-        Audit(store.register).record(action, by, model=model, names=note(changed))
-    return bool(changed)
+
+    def events(changed: list[str]) -> list[AuditEvent]:
+        return [new_event(action, by, model=model, names=note(changed))] if changed else []
+
+    return bool(store.write(change, events))
 
 
 def _checked(name: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
@@ -33,6 +33,10 @@ TABLES = (
         answer text not null,       -- JSON
         primary key (session, player, step),
         foreign key (session, player) references clueline_play_players on delete cascade)""",
+    """create table if not exists clueline_play_origins (
+        session text not null, origin text not null,
+        joined integer not null,    -- how many players joined from there
+        primary key (session, origin))""",  # not copied; earlier versions of Clueline do not have it
 )
 NAMES = ("clueline_play_sessions", "clueline_play_players", "clueline_play_answers")  # each refers to the one before it
 
@@ -135,6 +139,16 @@ class PlayLog:
         rows = self._run("select place from clueline_play_players where session = ? and player = ?", session, player)
         return int(rows[0][0]) if rows else None
 
+    def admit(self, session: str, origin: str, most: int) -> bool:
+        """Count a player who joins from somewhere, and return whether fewer than ``most`` have come from there."""
+        return bool(
+            self._write(
+                """insert into clueline_play_origins values (?, ?, 1) on conflict (session, origin)
+                    do update set joined = clueline_play_origins.joined + 1 where clueline_play_origins.joined < ? returning 1""",
+                session, origin, most,
+            )
+        )  # fmt: skip
+
     def join(self, session: str, player: str, most: int) -> int | None:
         """Add a player who has not joined yet, and return the place; None if all are taken. Places of erased players count."""
         while (place := self.place(session, player)) is None:
@@ -177,14 +191,18 @@ class PlayLog:
             where session = ? order by place, step"""
         return [LoggedAnswer(*row) for row in self._run(sql, session)]
 
-    def erase(self, session: str, player: str) -> bool:
-        """Delete a player with all answers. Only the place stays taken. Returns False if there was no such player."""
+    def erase(self, session: str, player: str, record: Callable[[], None] = lambda: None) -> bool:
+        """Delete a player with all answers. Only the place stays taken. Returns False if there was no such player.
+
+        ``record`` is called before what is deleted is gone for good.
+        """
         with self._transaction() as connection:
             delete = f"delete from clueline_play_players where session = {self._mark} and player = {self._mark} returning place"
             places = connection.execute(delete, (session, player)).fetchall()
             for (place,) in places:
                 insert = f"insert into clueline_play_players values ({self._marks(3)})"
                 connection.execute(insert, (session, f"{ERASED}{place}", place))
+                record()
         if places and self._after_erasing:
             self._write(self._after_erasing)
         return bool(places)
@@ -266,7 +284,7 @@ class PlayLog:
         try:
             yield
         except self._errors as error:
-            raise StoreError(f"the log of people's sessions cannot be used ({error})") from error
+            raise StoreError(f"the log of people's sessions cannot be used ({reason(error)})") from error
 
 
 def _close(idle: list[tuple[object, Any]]) -> None:
@@ -294,8 +312,8 @@ def folder_log(folder: Path) -> PlayLog:
         connection.execute("pragma synchronous = full")
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma secure_delete = on")  # what is erased is overwritten
-        if connection.execute("pragma journal_mode").fetchone() != ("wal",):
-            for table in TABLES:  # before the mode is set, so a file in this mode always has them
+        if not connection.execute("select 1 from sqlite_master where name = 'clueline_play_origins'").fetchone():
+            for table in TABLES:
                 connection.execute(table)
             connection.execute("pragma journal_mode = wal")
         return connection
@@ -334,19 +352,19 @@ def folder_log(folder: Path) -> PlayLog:
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:
     """Return the log in tables of a PostgreSQL database."""
 
-    def has_tables(connection: Any) -> bool:
-        return bool(connection.execute("select to_regclass('clueline_play_answers') is not null").fetchone()[0])
+    def has_table(connection: Any, table: str) -> bool:
+        return bool(connection.execute(f"select to_regclass('{table}') is not null").fetchone()[0])
 
     def read() -> Any:
         connection = connect()
-        if has_tables(connection):
+        if has_table(connection, "clueline_play_answers"):
             return connection
         connection.close()
         return None
 
     def connect_to_tables() -> Any:
         connection = connect()
-        if not has_tables(connection):
+        if not has_table(connection, "clueline_play_origins"):
             with connection.transaction():
                 connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
                 for table in TABLES:

@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -27,8 +27,7 @@ TABLES = """
     create table if not exists clueline_tokens (
         only_row boolean primary key default true check (only_row),
         content bytea not null
-    )"""
-AUDIT_TABLE = """
+    );
     create table if not exists clueline_audit (
         number bigint generated always as identity primary key,
         refused boolean not null,
@@ -111,24 +110,24 @@ class PostgresRegister:
         with self._errors():
             return self._get_poller().latest_tokens()
 
-    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
+    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, Sequence[bytes]]]) -> None:
         with self._errors(), self._connect_patiently() as connection:
             _make_tables(connection)
             with connection.transaction():
                 connection.execute("lock table clueline_tokens in exclusive mode")
-                content, result = change(_read_tokens(connection))
+                content, events = change(_read_tokens(connection))
                 connection.execute(
                     """insert into clueline_tokens (content) values (%s)
                     on conflict (only_row) do update set content = excluded.content""",
                     [content],
                 )
-            return result
+                _add_events(connection, events)
 
-    def append_audit(self, line: bytes, *, refused: bool) -> None:
+    def append_audit(self, events: Sequence[bytes], *, refused: bool) -> None:
         """A refused attempt does not wait for a server that is away."""
         with self._errors(), self._connect() if refused else self._connect_patiently() as connection:
-            _make_tables(connection, "clueline_audit", AUDIT_TABLE)
-            connection.execute("insert into clueline_audit (refused, event) values (%s, %s)", [refused, line.decode()])
+            _make_tables(connection)
+            _add_events(connection, events, refused=refused)
             if refused:
                 connection.execute(
                     """delete from clueline_audit where refused and number <=
@@ -181,7 +180,7 @@ class _PostgresLock:
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._connection = connection
 
-    def point(self, name: str, before: Pointer | None, version: str) -> None:
+    def point(self, name: str, before: Pointer | None, version: str, events: Sequence[bytes] = ()) -> None:
         sql = "update clueline_register set catalogue = %(name)s, version = %(version)s where version = %(before)s"
         if before is None or before == EMPTY:
             # Before the first write there is no row, or one without a catalogue.
@@ -189,13 +188,15 @@ class _PostgresLock:
                 on conflict (only_row) do update set catalogue = excluded.catalogue, version = excluded.version"""
             sql += " where clueline_register.catalogue = ''" if before is not None else ""
         try:
-            cursor = self._connection.execute(sql, {"name": name, "version": version, "before": before and before.version})
+            with self._connection.transaction():
+                moved = self._connection.execute(sql, {"name": name, "version": version, "before": before and before.version})
+                if moved.rowcount != 1:
+                    raise LockLost  # somebody moved the pointer without the lock
+                _add_events(self._connection, events)
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise LockLost from error
         except psycopg.Error as error:
             raise _unusable(error) from error
-        if cursor.rowcount != 1:
-            raise LockLost  # somebody moved the pointer without the lock
 
     def check(self) -> None:
         try:
@@ -290,11 +291,17 @@ def _has_table(connection: psycopg.Connection[tuple[Any, ...]], name: str = "clu
     return row is not None and row[0] is not None
 
 
-def _make_tables(connection: psycopg.Connection[tuple[Any, ...]], first: str = "clueline_register", tables: str = TABLES) -> None:
-    if not _has_table(connection, first):  # so that a user who may not create tables can write
+def _make_tables(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    # Not if they exist, so that a user who may not create tables can write. Earlier versions created the audit later.
+    if not (_has_table(connection) and _has_table(connection, "clueline_audit")):
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
-            connection.execute(tables)
+            connection.execute(TABLES)
+
+
+def _add_events(connection: psycopg.Connection[tuple[Any, ...]], events: Sequence[bytes], *, refused: bool = False) -> None:
+    for event in events:
+        connection.execute("insert into clueline_audit (refused, event) values (%s, %s)", [refused, event.decode()])
 
 
 def _read(connection: psycopg.Connection[tuple[Any, ...]]) -> Pointer | None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from data.store.errors import DamagedStore, StoreError
 from data.store.files import CATALOGUE, fingerprint, make_folder, number_of, sync
 from data.store.play_log import PlayLog, folder_log
 
-T = TypeVar("T")
+CURRENT = "CURRENT"
 AUDIT, REFUSED, REFUSED_BEFORE = "audit.jsonl", "refused.jsonl", "refused.1.jsonl"
 TOKENS, TOKENS_LOCK = "tokens.json", "tokens.lock"
 NO_CATALOGUE = "none"  # what the register names while the first write is under way
@@ -55,10 +56,11 @@ class LockLost(Exception):
 class WriterLock(Protocol):
     """The lock of a writer, while it is held."""
 
-    def point(self, name: str, before: Pointer | None, version: str) -> None:
-        """Put a catalogue in force, durably. ``name`` is blank while the first write is under way.
+    def point(self, name: str, before: Pointer | None, version: str, events: Sequence[bytes] = ()) -> None:
+        """Put a catalogue in force, durably, and add events to the audit: both or neither.
 
-        ``before`` is in force now, which PostgreSQL compares; None replaces anything. Raises ``LockLost`` if it may be lost.
+        ``name`` is blank while the first write is under way. ``before`` is in force now, which PostgreSQL compares; None replaces
+        anything. Raises ``LockLost`` if the lock may be lost.
         """
 
     def check(self) -> None:
@@ -98,14 +100,14 @@ class Register(Protocol):
     def latest_tokens(self) -> bytes | None:
         """Like ``read_tokens``, but while the register cannot be reached, return the tokens that were read last."""
 
-    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
-        """Replace the tokens durably, while no other process can.
+    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, Sequence[bytes]]]) -> None:
+        """Replace the tokens durably, while no other process can, and add events to the audit: both or neither.
 
-        ``change`` takes the tokens, and returns the new ones and the result of this method. If it raises, nothing is changed.
+        ``change`` takes the tokens, and returns the new ones and the events. If it raises, nothing is changed.
         """
 
-    def append_audit(self, line: bytes, *, refused: bool) -> None:
-        """Add an event, a line without a line break. Only the latest refused attempts are kept, but all other events."""
+    def append_audit(self, events: Sequence[bytes], *, refused: bool) -> None:
+        """Add events, lines without line breaks. Only the latest refused attempts are kept, but all other events."""
 
     def read_audit(self) -> list[bytes]:
         """Return the events of the audit, in any order."""
@@ -128,7 +130,9 @@ class FolderRegister:
     """The register in files of the store's folder.
 
     The file ``CURRENT`` holds the name of a catalogue and a token that never repeats. The lock is on the file ``LOCK``. The
-    tokens are in ``tokens.json``, the audit is in ``audit.jsonl``, and refused attempts are in ``refused.jsonl``.
+    tokens are in ``tokens.json``, the audit is in ``audit.jsonl``, and refused attempts are in ``refused.jsonl``. While one of
+    the first two is replaced, the events of this change are in a file that is named by what the new content is. From the moment
+    of the replacement, they belong to the audit. If the process is killed, the next writer adds them to it.
     """
 
     gone = "its folder is gone"
@@ -139,7 +143,7 @@ class FolderRegister:
         self._play_log = folder_log(folder)
 
     def read(self) -> Pointer | None:
-        path = self.folder / "CURRENT"
+        path = self.folder / CURRENT
         try:
             name, token = path.read_text(encoding="ascii").split()
         except (FileNotFoundError, NotADirectoryError):
@@ -168,7 +172,8 @@ class FolderRegister:
         self.folder.mkdir(parents=True, exist_ok=True)
         busy = "another import has held the store for 15 minutes; try again when it is done"
         with exclusive_lock(self.folder / "LOCK", patience, busy) as claim:
-            yield _FolderLock(self.folder, claim)
+            self._settle(CURRENT)
+            yield _FolderLock(self, claim)
 
     def new_name(self, number: int) -> str:
         """A writer that has lost its lock finds out before it names a file, so the number is enough."""
@@ -192,26 +197,59 @@ class FolderRegister:
         except FileNotFoundError:
             return False
 
-    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
+    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, Sequence[bytes]]]) -> None:
         """Only the owner of the file may read it."""
         make_folder(self.folder)
         with exclusive_lock(self.folder / TOKENS_LOCK, PATIENCE, "another process holds the tokens; try again"):
-            content, result = change(self.read_tokens())
-            draft = self.folder / f"{TOKENS}.tmp"
-            draft.unlink(missing_ok=True)  # what a killed process left
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(content)
-            sync(draft)
-            draft.replace(self.folder / TOKENS)
-            sync(self.folder)
+            self._settle(TOKENS)
+            self.replace(TOKENS, *change(self.read_tokens()), mode=0o600)
             if not self._has_tokens():
                 (self.folder / TOKENS_LOCK).write_text(f"{TOKENS} was written; without it, tokens were lost\n", encoding="ascii")
                 sync(self.folder / TOKENS_LOCK)
-            return result
 
-    def append_audit(self, line: bytes, *, refused: bool) -> None:
+    def replace(
+        self,
+        name: str,
+        content: bytes,
+        events: Sequence[bytes],
+        check: Callable[[], None] = lambda: None,
+        mode: int = 0o666,
+    ) -> None:
+        """Replace a file durably, after a ``check``, and add events to the audit. The caller holds the lock of the file."""
+        if events:
+            _write(self._events_of(name, content), b"\n".join(events), 0o600)
+            sync(self.folder)
+        draft = self.folder / f"{name}.tmp"
+        _write(draft, content, mode)
+        check()
+        draft.replace(self.folder / name)
+        sync(self.folder)
+        if events:
+            with suppress(OSError):  # the file is replaced; readers find the events, and the next writer tries again
+                self._settle(name)
+
+    def _events_of(self, name: str, content: bytes) -> Path:
+        return self.folder / f"audit.{name}.{hashlib.sha256(content).hexdigest()[:16]}.jsonl"
+
+    def _events_in_force(self, name: str) -> list[bytes]:
+        """Return the events of the last replacement of a file, as long as they may not be in the audit."""
+        content = _read(self.folder / name)
+        events = None if content is None else _read(self._events_of(name, content))
+        return (events or b"").splitlines()
+
+    def _settle(self, name: str) -> None:
+        """Add the events of the last replacement of a file to the audit, and forget those of replacements that did not happen."""
+        files = list(self.folder.glob(f"audit.{name}.*.jsonl"))
+        if files and (events := self._events_in_force(name)):
+            self.append_audit(events, refused=False)
+        for file in files:
+            file.unlink(missing_ok=True)
+
+    def append_audit(self, events: Sequence[bytes], *, refused: bool) -> None:
         """Only the owner of the files may read them."""
         path = self.folder / (REFUSED if refused else AUDIT)
+        if not refused:
+            make_folder(self.folder)
         lock = os.open(self.folder / "audit.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # held for moments only
@@ -221,20 +259,21 @@ class FolderRegister:
             try:
                 size = os.fstat(handle).st_size
                 unfinished = size and os.pread(handle, 1, size - 1) != b"\n"  # by a process that was killed
-                os.write(handle, (b"\n" if unfinished else b"") + line + b"\n")
+                os.write(handle, (b"\n" if unfinished else b"") + b"".join(event + b"\n" for event in events))
                 if not refused:
                     os.fsync(handle)
+                    sync(self.folder)
             finally:
                 os.close(handle)
         finally:
             os.close(lock)
 
     def read_audit(self) -> list[bytes]:
-        lines: list[bytes] = []
+        # These first: meanwhile they may be added to the audit. A writer that is killed then adds them twice.
+        lines = self._events_in_force(CURRENT) + self._events_in_force(TOKENS)
         for name in (AUDIT, REFUSED_BEFORE, REFUSED):
-            with suppress(FileNotFoundError):
-                lines += (self.folder / name).read_bytes().splitlines()
-        return [line for line in lines if line]
+            lines += (_read(self.folder / name) or b"").splitlines()
+        return [line for line in dict.fromkeys(lines) if line]
 
     def play_log(self) -> PlayLog:
         """SQLite locks the file, so all processes that play must be on one host."""
@@ -242,16 +281,12 @@ class FolderRegister:
 
 
 class _FolderLock:
-    def __init__(self, folder: Path, claim: Claim) -> None:
-        self.folder, self.claim = folder, claim
+    def __init__(self, register: FolderRegister, claim: Claim) -> None:
+        self.register, self.claim = register, claim
 
-    def point(self, name: str, before: Pointer | None, version: str) -> None:
-        draft = self.folder / "CURRENT.tmp"
-        draft.write_text(f"{name or NO_CATALOGUE} {version.rpartition('-')[2]}\n", encoding="ascii")
-        sync(draft)
-        self.check()
-        draft.replace(self.folder / "CURRENT")
-        sync(self.folder)
+    def point(self, name: str, before: Pointer | None, version: str, events: Sequence[bytes] = ()) -> None:
+        content = f"{name or NO_CATALOGUE} {version.rpartition('-')[2]}\n".encode("ascii")
+        self.register.replace(CURRENT, content, events, self.check)
 
     def check(self) -> None:
         if not self.claim.holds():
@@ -371,6 +406,14 @@ def _start_of(process: object) -> str:
         os.kill(process, 0)  # type: ignore[arg-type]
         return "running"
     return ""
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    """Write a new file durably, except for its name."""
+    path.unlink(missing_ok=True)  # what a killed process left
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(content)
+    sync(path)
 
 
 def _read(path: Path) -> bytes | None:

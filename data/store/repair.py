@@ -9,6 +9,7 @@ from datetime import datetime
 import duckdb
 
 from data.store import difficulty, gradings, run_statistics
+from data.store.audit import new_event
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.errors import DamagedStore, OtherVersion, StoreError
 from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
@@ -131,7 +132,7 @@ def repair_objects(store: Store, damaged: Sequence[tuple[StoredObject, str]]) ->
         return runs
 
     try:
-        return store.write(change)
+        return store.write(change, lambda _: [new_event("repaired", None)])
     except BaseException:
         store.discard(objects.added)
         raise

@@ -23,7 +23,7 @@ import duckdb
 
 from data.duckdb_and_polars import execute, literal
 from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.errors import DamagedStore, NeedsMigration, StoreError
+from data.store.errors import DamagedStore, NeedsMigration, StoreError, reason
 from data.store.files import OBJECTS, FileState, StoreFiles, file_state, fingerprint
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 
@@ -132,7 +132,7 @@ class Objects:
         try:
             draft = self.files.draft(_file(name))
         except OSError as error:
-            raise StoreError(f"the store cannot be written: {error}") from error
+            raise StoreError(f"the store cannot be written: {reason(error)}") from error
         try:
             rows = write(draft)
             size, digest = fingerprint(draft)
@@ -140,7 +140,7 @@ class Objects:
             self._compared[name] = (self._state(name), None)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            raise StoreError(f"the store cannot be written: {error}") from error
+            raise StoreError(f"the store cannot be written: {reason(error)}") from error
         except BaseException:
             draft.unlink(missing_ok=True)
             raise

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import duckdb
 
-from data.store.audit import Audit
+from data.store.audit import new_event
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import dataset_of
 from data.store.store import Store
@@ -80,10 +80,7 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
             renew_revisions(connection, [dataset])
         return changed
 
-    changed = store.write(change)
-    if changed:
-        Audit(store.register).record("tagged", by, run=run)
-    return changed
+    return store.write(change, lambda changed: [new_event("tagged", by, run=run)] if changed else [])
 
 
 def tags_of(connection: duckdb.DuckDBPyConnection, run: str) -> dict[str, str]:

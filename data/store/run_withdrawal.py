@@ -9,7 +9,7 @@ from typing import Literal
 import duckdb
 
 from data.store import difficulty
-from data.store.audit import Audit
+from data.store.audit import AuditEvent, new_event
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import stored_objects
 from data.store.store import Store
@@ -32,10 +32,8 @@ def withdraw(store: Store, run: str, by: str | None, reason: str | None = None) 
 
     ``by`` is the name of the caller's token, None for the operating-system user.
     """
-    changed = _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by, reason=reason), -1)
-    if changed:
-        Audit(store.register).record("withdrew", by, run=run, reason=reason)
-    return changed
+    event = partial(new_event, "withdrew", by, run=run, reason=reason)
+    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by, reason=reason), -1, event)
 
 
 def delete(store: Store, run: str, by: str | None) -> None:
@@ -55,8 +53,7 @@ def delete(store: Store, run: str, by: str | None) -> None:
         renew_revisions(connection, [dataset])
         return dataset, model
 
-    dataset, model = store.write(write)
-    Audit(store.register).record("deleted", by, dataset=dataset, run=run, model=model)
+    store.write(write, lambda deleted: [new_event("deleted", by, dataset=deleted[0], run=run, model=deleted[1])])
 
 
 def restore(store: Store, run: str, by: str | None = None) -> bool:
@@ -64,10 +61,8 @@ def restore(store: Store, run: str, by: str | None = None) -> bool:
 
     Raises ``NoSuchRun``, ``StoreError`` or, if the questions were replaced and the new ones do not fit, ``CannotRestore``.
     """
-    changed = _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
-    if changed:
-        Audit(store.register).record("restored", by, run=run)
-    return changed
+    event = partial(new_event, "restored", by, run=run)
+    return _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1, event)
 
 
 def _change(
@@ -76,6 +71,7 @@ def _change(
     needed: Callable[[bool], bool],
     change: Callable[[duckdb.DuckDBPyConnection, str], None],
     sign: Literal[1, -1],
+    event: Callable[[], AuditEvent],
 ) -> bool:
     # Checked before the catalogue is copied, and again in the copy: another process may have been faster.
     if not needed(_find(store.snapshot().connection, run)[1]):
@@ -91,7 +87,7 @@ def _change(
         renew_revisions(connection, [dataset])
         return True
 
-    return store.write(write)
+    return store.write(write, lambda changed: [event()] if changed else [])
 
 
 def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:

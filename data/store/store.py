@@ -12,7 +12,7 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +22,10 @@ import duckdb
 
 from data.duckdb_and_polars import literal
 from data.store import migrations
+from data.store.audit import Action, AuditEvent, encode, log_events, new_event
 from data.store.cache_validity_tokens import renew_revisions, states
 from data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
-from data.store.errors import DamagedStore, StoreError, UnreadableStore
+from data.store.errors import DamagedStore, StoreError, UnreadableStore, reason
 from data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
 from data.store.location import Location, read_location
 from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
@@ -235,13 +236,16 @@ class Store:
         connection.execute("set parquet_metadata_cache = true")  # objects never change
         return connection
 
-    def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    def write(
+        self, change: Callable[[duckdb.DuckDBPyConnection], T], events: Callable[[T], Iterable[AuditEvent]] = lambda result: ()
+    ) -> T:
         """Apply ``change`` to a copy of the current catalogue, in a transaction, make the copy current, and return the result.
 
-        If ``change`` raises, the store is unchanged. Raises ``StoreError`` if the store is damaged or cannot be written.
+        The audit gets the ``events`` of the result, wherever this is killed, if and only if the copy is current. If ``change``
+        raises, the store is unchanged. Raises ``StoreError`` if the store is damaged or cannot be written.
         """
         self.pointer()  # raises for a damaged store
-        return self._write(lambda lock, attempt: self._next_catalogue(lock, attempt, change))
+        return self._write(lambda lock, attempt: self._next_catalogue(lock, attempt, change, events))
 
     def _write(self, commit: Callable[[WriterLock, _Attempt], T]) -> T:
         """Call ``commit`` while holding the writers' lock. If the lock is lost before the pointer has moved, call it again."""
@@ -250,14 +254,17 @@ class Store:
             for _ in range(MAX_TRIES):
                 with suppress(LockLost), self.register.locked() as lock:
                     if attempt.version and self.pointer().version == attempt.version:
-                        return cast("T", attempt.result)  # the pointer had moved
-                    try:
-                        return commit(lock, attempt)
-                    except Exception:
-                        lock.check()  # without the lock, another writer may have caused this
-                        raise
+                        result = cast("T", attempt.result)  # the pointer had moved
+                    else:
+                        try:
+                            result = commit(lock, attempt)
+                        except Exception:
+                            lock.check()  # without the lock, another writer may have caused this
+                            raise
+                    log_events(attempt.events)
+                    return result
         except (OSError, duckdb.IOException, duckdb.FatalException) as error:
-            raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
+            raise StoreError(f"the store in {self.place} cannot be written: {reason(error)}") from error
         raise StoreError(
             f"the store in {self.place} cannot be written: the connection to its register was lost {MAX_TRIES} times"
         )
@@ -285,14 +292,21 @@ class Store:
                 if schema >= current_schema():
                     check_schema(connection, self.place)
                     return schema, schema
-            return self._next_catalogue(lock, attempt, change, checked=False), current_schema()
+            events = [new_event("migrated", None)]
+            return self._next_catalogue(lock, attempt, change, lambda _: events, checked=False), current_schema()
 
         if not self.pointer().name:
             return current_schema(), current_schema()
         return self._write(commit)
 
     def _next_catalogue(
-        self, lock: WriterLock, attempt: _Attempt, change: Callable[[duckdb.DuckDBPyConnection], T], *, checked: bool = True
+        self,
+        lock: WriterLock,
+        attempt: _Attempt,
+        change: Callable[[duckdb.DuckDBPyConnection], T],
+        events: Callable[[T], Iterable[AuditEvent]],
+        *,
+        checked: bool = True,
     ) -> T:
         before = self.pointer()
         number = number_of(before.name) + 1 if before.name else 1
@@ -315,7 +329,8 @@ class Store:
             self.files.add(name, draft)
             if current:
                 self._upgraded.remember_current(self.files.root / name)
-            self._point(lock, attempt, name, before, result)
+            attempt.result, attempt.events = result, list(events(result))
+            self._point(lock, attempt, name, before)
         except LockLost:
             raise  # the pointer may yet move; what is not published is swept by the next writer
         except BaseException:
@@ -353,9 +368,9 @@ class Store:
         finally:
             connection.close()
 
-    def _point(self, lock: WriterLock, attempt: _Attempt, name: str, before: Pointer | None, result: object = None) -> None:
-        attempt.version, attempt.result = new_version(number_of(name), self.files.path(name)), result
-        lock.point(name, before, attempt.version)
+    def _point(self, lock: WriterLock, attempt: _Attempt, name: str, before: Pointer | None) -> None:
+        attempt.version = new_version(number_of(name), self.files.path(name))
+        lock.point(name, before, attempt.version, encode(attempt.events))
 
     def _remove_unpublished(self, name: str, draft: Path) -> None:
         """Remove a catalogue after a failure, unless it is in force: the pointer may have moved before."""
@@ -377,13 +392,19 @@ class Store:
 
     def restore(self, name: str) -> None:
         """Make one of ``catalogues`` current again, instead of a lost or damaged one. No file is deleted."""
-        self._write(lambda lock, attempt: self._point(lock, attempt, name, None))
+
+        def commit(lock: WriterLock, attempt: _Attempt) -> None:
+            attempt.events = [new_event("repaired", None)]
+            self._point(lock, attempt, name, None)
+
+        self._write(commit)
 
     def adopt(self, source: Store, name: str, *, is_copy: bool) -> list[str]:
         """Copy an intact version of another store, make the copy current, and return the datasets that have become private.
 
         What is private there is private here before the version is current, wherever this is killed. No file is deleted. For
-        ``is_copy``, see ``carry_access``. Raises ``StoreError``; then the current version stays.
+        ``is_copy``, see ``carry_access``; anything else is a restored backup in the audit. Raises ``StoreError``; then the
+        current version stays.
         """
         try:
             catalogue = source.files.path(name)
@@ -392,7 +413,7 @@ class Store:
             for part in parts:
                 self.objects.copy(source.objects, part)
         except OSError as error:
-            raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
+            raise StoreError(f"the store in {self.place} cannot be written: {reason(error)}") from error
 
         new: set[str] = set()
 
@@ -400,13 +421,19 @@ class Store:
             new.update(carry_access(source.register, self.register, is_copy=is_copy))
 
         try:
-            self._write(lambda lock, attempt: self._adopt_catalogue(lock, attempt, catalogue, carry))
+            action: Action | None = None if is_copy else "restored_backup"
+            self._write(lambda lock, attempt: self._adopt_catalogue(lock, attempt, catalogue, carry, action))
         except TokenError as error:
             raise StoreError(f"nothing is put in force, because it is not known which datasets are private: {error}") from error
         return sorted(new)
 
     def _adopt_catalogue(
-        self, lock: WriterLock, attempt: _Attempt, catalogue: Path, before_publishing: Callable[[], None]
+        self,
+        lock: WriterLock,
+        attempt: _Attempt,
+        catalogue: Path,
+        before_publishing: Callable[[], None],
+        action: Action | None,
     ) -> None:
         known = self.catalogues()
         if not known and self.register.read() is None:
@@ -417,6 +444,7 @@ class Store:
             shutil.copyfile(catalogue, draft)
             self.files.add(name, draft)
             before_publishing()
+            attempt.events = [new_event(action, None)] if action else []
             self._point(lock, attempt, name, None)
         except LockLost:
             raise
@@ -431,6 +459,7 @@ class _Attempt:
 
     version: str = ""
     result: object = None
+    events: Sequence[AuditEvent] = ()
 
 
 def _cannot_open(name: str, error: Exception) -> StoreError:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from data.store.errors import StoreError
+from data.store.errors import StoreError, reason
 from data.store.files import StoreFiles
 
 FOLDER = "selections"
@@ -45,7 +45,7 @@ def keep_selection(files: StoreFiles, pairs: Iterable[tuple[str, str]]) -> str:
                 raise StoreError(f"the store holds {MAX_STORED:,} selections, as many as it can")
             _add(files, name, content)
     except OSError as error:
-        raise StoreError(f"the selection cannot be stored: {error}") from error
+        raise StoreError(f"the selection cannot be stored in this store: {reason(error)}") from error
     return identity
 
 

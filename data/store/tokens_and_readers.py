@@ -10,14 +10,15 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 import msgspec
 
-from data.store.audit import Audit
-from data.store.errors import StoreError
+from data.store import audit
+from data.store.audit import AuditEvent, new_event
+from data.store.errors import StoreError, reason
 from data.store.register import Register
 
 PREFIX = "clueline_"  # lets scanners recognise a leaked token
@@ -111,25 +112,12 @@ class Tokens:
             entry = Token(name, _digest(token), _now(), right=right, until=end)
             return msgspec.structs.replace(record, tokens=(*record.tokens, entry))
 
-        self.change(add)
-        Audit(self.register).record("created_token", None, token=name)
+        self.change(add, lambda: [new_event("created_token", None, token=name)])
         return token
 
     def revoke(self, name: str) -> None:
         """Revoke a valid token. Runs that it uploaded stay."""
-
-        def mark(record: AccessRecord) -> AccessRecord:
-            revoked = next((token for token in record.tokens if token.name == name), None)
-            if revoked is None:
-                valid = ", ".join(token.name for token in record.tokens if not token.ended_at()) or "none"
-                raise TokenError(f"there is no token {name!r}; there are: {valid}")
-            if revoked.revoked_at:
-                raise TokenError(f"the token {name!r} was revoked at {revoked.revoked_at}")
-            marked = msgspec.structs.replace(revoked, revoked_at=_now())
-            return msgspec.structs.replace(record, tokens=tuple(marked if token is revoked else token for token in record.tokens))
-
-        self.change(mark)
-        Audit(self.register).record("revoked_token", None, token=name)
+        self.change(lambda record: _revoked(record, name), lambda: [new_event("revoked_token", None, token=name)])
 
     def make_private(self, dataset: str, readers: Iterable[str], by: str | None = None) -> tuple[str, ...]:
         """Let only some readers, and tokens with the right ``admin``, read a dataset. It need not be stored yet.
@@ -146,8 +134,7 @@ class Tokens:
                     raise TokenError(f"there is no token {name!r}; there are: {valid}")
             return msgspec.structs.replace(record, private=record.private | {dataset: names})
 
-        self.change(restrict)
-        Audit(self.register).record("made_private", by, dataset=dataset)
+        self.change(restrict, lambda: [new_event("made_private", by, dataset=dataset)])
         return names
 
     def make_public(self, dataset: str, by: str | None = None) -> bool:
@@ -159,15 +146,13 @@ class Tokens:
             private = {name: readers for name, readers in record.private.items() if name != dataset}
             return msgspec.structs.replace(record, private=private)
 
-        self.change(lift)
-        Audit(self.register).record("made_public", by, dataset=dataset)
+        self.change(lift, lambda: [new_event("made_public", by, dataset=dataset)])
         return True
 
     def new_link_key(self) -> str:
         """Create and return a new key for links. Links that were signed before become invalid."""
         key = secrets.token_hex(32)
-        self.change(lambda record: msgspec.structs.replace(record, link_key=key))
-        Audit(self.register).record("renewed_link_key", None)
+        self.change(lambda record: msgspec.structs.replace(record, link_key=key), lambda: [new_event("renewed_link_key", None)])
         return key
 
     def all(self) -> list[Token]:
@@ -192,11 +177,22 @@ class Tokens:
             raise TokenError(f"the tokens cannot be read: {error}") from error
         return decode(content)
 
-    def change(self, change: Callable[[AccessRecord], AccessRecord]) -> None:
+    def change(
+        self, change: Callable[[AccessRecord], AccessRecord], events: Callable[[], Sequence[AuditEvent]] = lambda: ()
+    ) -> None:
+        """Change the record. The ``events``, which are asked for after the change is made, are in the audit if it is in force."""
+        made: list[AuditEvent] = []
+
+        def replace(content: bytes | None) -> tuple[bytes, list[bytes]]:
+            record = change(decode(content))
+            made[:] = events()
+            return encode(record), audit.encode(made)
+
         try:
-            self.register.change_tokens(lambda content: (encode(change(decode(content))), None))
+            self.register.change_tokens(replace)
         except (OSError, StoreError) as error:
-            raise TokenError(f"the tokens cannot be written: {error}") from error
+            raise TokenError(f"the tokens cannot be written: {reason(error)}") from error
+        audit.log_events(made)
 
 
 def carry_access(source: Register, target: Register, *, is_copy: bool) -> list[str]:
@@ -220,7 +216,7 @@ def carry_access(source: Register, target: Register, *, is_copy: bool) -> list[s
         new[:] = sorted(carried.private.keys() - own.private.keys())
         return _merged(own, carried, is_copy)
 
-    Tokens(target).change(merge)
+    Tokens(target).change(merge, lambda: [] if is_copy else [new_event("made_private", None, dataset=dataset) for dataset in new])
     return new
 
 
@@ -254,11 +250,34 @@ def redeem(tokens: Tokens, code: str) -> str | None:
     entry = tokens.record().find(code)
     if entry is None or entry.ended_at() or not entry.name.startswith(UNUSED):
         return None
+    used, name, token = entry.name, f"browser-{secrets.token_hex(6)}", PREFIX + secrets.token_urlsafe(32)
+    made = Token(name, _digest(token), _now(), right="admin", until=_iso(datetime.now(UTC) + timedelta(days=DAYS)))
+
+    def exchange(record: AccessRecord) -> AccessRecord:
+        record = _revoked(record, used)
+        return msgspec.structs.replace(record, tokens=(*record.tokens, made))
+
     try:
-        tokens.revoke(entry.name)
-    except TokenError:
+        tokens.change(
+            exchange, lambda: [new_event("revoked_token", None, token=used), new_event("created_token", None, token=name)]
+        )
+    except TokenError as error:
+        if isinstance(error.__cause__, OSError | StoreError):
+            raise
         return None  # another browser was faster
-    return tokens.create(f"browser-{secrets.token_hex(6)}", "admin", datetime.now(UTC) + timedelta(days=DAYS))
+    return token
+
+
+def _revoked(record: AccessRecord, name: str) -> AccessRecord:
+    """Return a record in which a valid token is revoked. Raises ``TokenError``."""
+    revoked = next((token for token in record.tokens if token.name == name), None)
+    if revoked is None:
+        valid = ", ".join(token.name for token in record.tokens if not token.ended_at()) or "none"
+        raise TokenError(f"there is no token {name!r}; there are: {valid}")
+    if revoked.revoked_at:
+        raise TokenError(f"the token {name!r} was revoked at {revoked.revoked_at}")
+    marked = msgspec.structs.replace(revoked, revoked_at=_now())
+    return msgspec.structs.replace(record, tokens=tuple(marked if token is revoked else token for token in record.tokens))
 
 
 def encode(record: AccessRecord) -> bytes:

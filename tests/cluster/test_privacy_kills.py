@@ -100,7 +100,7 @@ def test_a_private_dataset_is_never_public(action, kind_of_store, request, tmp_p
         for kill in range(KILLS + 2):
             with watcher.paused:
                 store.restore(name)
-                store.register.change_tokens(lambda _: (before, None))
+                store.register.change_tokens(lambda _: (before, ()))
             process = PRELOADED.Process(target=run, args=(action, url, tmp_path, dict(os.environ)))
             process.start()
             if kill < 2:  # to the end, which says how long it takes

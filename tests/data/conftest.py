@@ -60,9 +60,9 @@ def revisions_follow_changes(request, monkeypatch):
             contents[snapshot.version] = datasets(snapshot)
         return snapshot.states, contents[snapshot.version]
 
-    def watched(store, change, **expect):
+    def watched(store, change, *events):
         states, before = read(store)
-        result = write(store, change, **expect)
+        result = write(store, change, *events)
         new_states, after = read(store)
         for name in before | after:
             if repr(before.get(name)) != repr(after.get(name)):  # as text, so that NaN equals NaN

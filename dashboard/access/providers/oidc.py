@@ -43,6 +43,9 @@ class Login(NamedTuple):
     until: int
 
 
+JUMP = 300  # seconds by which the clocks of hosts may differ
+
+
 class OidcUser:
     """See ``Provider``. Who has logged in through the identity provider of the settings."""
 
@@ -57,8 +60,9 @@ class OidcUser:
         if not self.settings.oidc_issuer or COOKIE not in request.cookies:
             return None
         content = read(record().link_key, COOKIE, request.cookies[COOKIE], tuple[str, Right, int])
-        if content is None or content[2] <= time.time():
-            return None
+        now = time.time()
+        if content is None or not now < content[2] <= now + self.settings.oidc_hours * 3600 + JUMP:
+            return None  # it has ended, or was made while the clock was ahead
         return Reader(f"{USER}{content[0]}", content[1], by_cookie=True)
 
     def begin(self, target: str) -> tuple[str, Login]:

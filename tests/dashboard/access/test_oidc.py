@@ -178,6 +178,8 @@ def test_cookies_end(app, monkeypatch):
     assert client.get("/api/v1/runs").status_code == 200 and began.get(back).status_code == 400
     monkeypatch.setattr("dashboard.access.providers.oidc.time.time", lambda: now + 12 * 3600 + 1)
     assert client.get("/api/v1/runs").status_code == 401
+    monkeypatch.setattr("dashboard.access.providers.oidc.time.time", lambda: now - 3600)
+    assert client.get("/api/v1/runs").status_code == 401, "made while the clock was ahead, it would last for longer than a login"
 
 
 def test_forged_cookies(app):

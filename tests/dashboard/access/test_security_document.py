@@ -12,6 +12,7 @@ from dashboard.http import slow_clients as incoming_requests
 from dashboard.process import server as gunicorn_server
 from dashboard.settings import Settings
 from dashboard.views import api
+from data.play_sessions.session_definition import Session
 from data.store import stored_selections
 from tests.helpers.paths import ROOT
 
@@ -90,6 +91,7 @@ def test_the_limits_are_those_of_the_code():
         "distinct results that one address waits for, without a token": result_cache.PLACES_FOR_ADDRESS,
         "requests of one player of a session, a second, of a worker": rights.PLAYED,
         "of these at once, after a pause": rights.PLAYED_AT_ONCE,
+        "places of a session of 30 that one address can take": Session("", (), 30, "", "", "").places_of_address(),
         "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
         "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
         "requests for the words of races from one address, a second, of a worker": rights.READ_FROM,

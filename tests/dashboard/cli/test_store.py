@@ -37,7 +37,7 @@ def add_run(store, folder, model):
 
 def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     token = Tokens(FolderRegister(copied)).create("ann")
-    Audit(FolderRegister(copied)).record("refused", "", attempt="DELETE /")
+    Audit(FolderRegister(copied)).refuse("", attempt="DELETE /")
     before = file_times(copied)
     done = cli("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 0, done.stderr

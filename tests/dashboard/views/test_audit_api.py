@@ -99,7 +99,7 @@ def test_refused_attempts_do_not_fill_the_disk(tmp_path, monkeypatch):
     audit = Audit(FolderRegister(tmp_path))
     audit.record("withdrew", "ann", run="1")
     for number in range(100):
-        audit.record("refused", "", attempt=str(number))
+        audit.refuse("", attempt=str(number))
     last = audit.page(1000)
     assert last[0].attempt == "99" and last[-1].action == "withdrew" and len(last) < 60
     assert sum(path.stat().st_size for path in tmp_path.glob("refused*")) < 5000
@@ -114,6 +114,6 @@ def test_a_truncated_line_hides_no_other(tmp_path):
     assert [event.action for event in audit.page(10)] == ["restored", "withdrew"]
 
 
-def test_an_event_that_cannot_be_stored_is_only_logged(tmp_path, caplog):
-    Audit(FolderRegister(tmp_path / "nothing")).record("withdrew", "ann", run="1")
+def test_a_refusal_that_cannot_be_stored_is_only_logged(tmp_path, caplog):
+    Audit(FolderRegister(tmp_path / "nothing")).refuse("", attempt="DELETE /")
     assert "cannot be stored" in caplog.text and not open_store(tmp_path / "nothing").catalogues()

@@ -256,6 +256,31 @@ def test_an_erased_player_has_to_join_again(link, post):
     assert not post(player=player)["joined"]
 
 
+def test_one_network_cannot_take_all_places(link):
+    app = link[1]
+    store, until = app.extensions["clueline"].store, datetime.now(UTC) + timedelta(days=1)
+    log, audit = store.register.play_log(), Audit(store.register)
+    secret = create_session(log, store.snapshot(), "pyramid", 2, 12, until, "")
+
+    def sent(path, player, address="192.0.2.1"):
+        body = {"session": secret, "player": f"{player:032x}"} | ({} if path else {"agreed": True})
+        return app.test_client().post(f"/api/v1/play{path}", json=body, environ_base={"REMOTE_ADDR": address})
+
+    assert [sent("", player).status_code for player in range(8)] == [200] * 8
+    refused = sent("", 8)
+    assert refused.status_code == 403 and refused.json["error"]["code"] == "network_full"
+    assert refused.json["error"]["message"].startswith("8 players have joined from your network")
+    assert sent("", 3).status_code == 200  # who has joined comes back
+    before = len(audit.page(1000))
+    for player in range(20):  # erasing gives no place back, so the audit cannot be filled either
+        sent("/erase", player)
+        sent("", player)
+    assert len(audit.page(1000)) - before == 8
+    assert sent("", 8).status_code == 403 and sent("", 8, "192.0.2.2").status_code == 200
+    tables = log.tables()
+    assert not any("192.0.2" in str(rows) for rows in tables)
+
+
 def begin(link, post, secret, player):
     """Join and begin the first question. Return its id, after checking that it is the one that is shown."""
     state = post(session=secret, player=player, agreed=True)

@@ -127,7 +127,7 @@ class TestBundles:
     def test_it_is_private_before_it_is_published(self, bundle, tmp_path, monkeypatch):
         store = new_store(tmp_path)
         published = []
-        monkeypatch.setattr(type(store), "write", lambda self, change: published.append(private(self)))
+        monkeypatch.setattr(type(store), "write", lambda self, change, events: published.append(private(self)))
         put(store, bundle)
         assert published == [{"toy": ()}]
 

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 from data.store import DamagedStore, StoreError, once_per_snapshot, open_store
+from data.store.audit import Audit
 from data.store.repair import damage_of, versions_on_disk
 from data.store.sweep import KEEP
 from tests.helpers.paths import ROOT
@@ -319,6 +320,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from data.store import open_store
+from data.store.audit import new_event
 store = open_store(sys.argv[1], threads=1)
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -333,16 +335,25 @@ if sys.argv[2] == "sync":
     os.fsync = die
 if sys.argv[2] == "point":
     Path.replace = die
+if sys.argv[2] == "moved":
+    replace = Path.replace
+    Path.replace = lambda *paths: die(replace(*paths))
+if sys.argv[2] == "recorded":  # the events are in the audit, but not yet removed from where they waited
+    unlink = Path.unlink
+    Path.unlink = lambda path, **options: die() if path.name.startswith("audit") and path.exists() else unlink(path, **options)
 if sys.argv[2] == "clean":  # the pointer has moved, and old generations are looked for
     glob = Path.glob
     def glob_or_die(folder, pattern):
         return die() if "gen-000002" in (store.files.root / "CURRENT").read_text() else glob(folder, pattern)
     Path.glob = glob_or_die
-store.write(change)
+store.write(change, lambda result: [new_event("graded", "ann")])
 """
 
 
-@pytest.mark.parametrize(("moment", "landed"), [("change", False), ("sync", False), ("point", False), ("clean", True)])
+@pytest.mark.parametrize(
+    ("moment", "landed"),
+    [("change", False), ("sync", False), ("point", False), ("moved", True), ("recorded", True), ("clean", True)],
+)
 def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, landed):
     store.write(note("a"))
     before = store.version()
@@ -351,11 +362,14 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, lan
     )
     assert killed.returncode == -signal.SIGKILL
     assert (store.version() != before) is landed
+    recorded = [event.action for event in Audit(store.register).page(9)]
+    assert recorded == ["graded"] * landed
     assert len(notes(open_store(store.url))) == (20001 if landed else 1)
     store.write(note("c"))  # neither the lock nor the leftovers prevent it
     assert "c" in notes(store) and len(notes(store)) == (20002 if landed else 2)
     names = [path.name for path in store.files.root.iterdir()]
-    assert all(re.fullmatch(r"CURRENT|LOCK|gen-\d{6}\.duckdb", name) for name in names), names
+    assert all(re.fullmatch(r"CURRENT|LOCK|audit\.(jsonl|lock)|gen-\d{6}\.duckdb", name) for name in names), names
+    assert [event.action for event in Audit(store.register).page(9)] == recorded
 
 
 def test_a_store_on_a_path_with_quotes(tmp_path):

@@ -1,12 +1,18 @@
 """Tokens: created once, stored as a hash, found again, revoked."""
 
+import contextlib
 import hashlib
+import itertools
 import json
 import multiprocessing
+import os
 import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from data.store.audit import Audit
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import TokenError, Tokens
 
@@ -31,6 +37,53 @@ def test_a_token_is_found_only_by_itself_and_never_stored(tokens):
 def test_nobody_else_can_read_the_file(tokens):
     tokens.create("ann")
     assert stat.S_IMODE((tokens.register.folder / "tokens.json").stat().st_mode) == 0o600
+
+
+def made_private(tokens):
+    return [event.dataset for event in Audit(tokens.register).page(9) if event.action == "made_private"]
+
+
+def test_a_clock_that_jumps_moves_no_end(tokens, monkeypatch):
+    end = datetime.now(UTC) + timedelta(days=1)
+    token = tokens.create("ann", until=end)
+    ended = []
+    for days in (0, 2, -2, 0, 2):
+        clock = type(
+            "Clock", (datetime,), {"now": classmethod(lambda cls, zone, days=days: datetime.now(zone) + timedelta(days))}
+        )
+        monkeypatch.setattr("data.store.tokens_and_readers.datetime", clock)
+        ended.append(bool(tokens.find(token).ended_at()))
+        tokens.make_private(f"day {days}", ["ann"])
+    assert ended == [False, True, False, False, True]
+    assert len(made_private(tokens)) == 5
+
+
+class Killed(BaseException):
+    """Ends a writer at one of its steps on the disk, as a kill does."""
+
+
+@pytest.mark.parametrize("step", range(1, 11))
+def test_the_audit_has_a_change_if_and_only_if_it_happened(tokens, monkeypatch, step):
+    tokens.create("ann")
+    steps = itertools.count(1)
+
+    def dying(call):
+        def act(first, *arguments, **options):
+            if "lock" not in str(first) and next(steps) == step:  # the system frees locks
+                raise Killed
+            return call(first, *arguments, **options)
+
+        return act
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        for owner, name in ((os, "fsync"), (os, "write"), (Path, "replace"), (Path, "unlink")):
+            patch.setattr(owner, name, dying(getattr(owner, name)))
+        tokens.make_private("toy", ["ann"])
+    happened = "toy" in tokens.record().private
+    assert made_private(tokens) == ["toy"] * happened
+    tokens.make_private("next", [])
+    assert made_private(tokens) == ["next", *["toy"] * happened]
+    assert [path.name for path in tokens.register.folder.glob("audit.tokens*")] == []
 
 
 def test_other_objects_see_a_revocation_at_once(tokens):

@@ -538,8 +538,8 @@ COLUMNS_OF_MODELS = {  # what the columns of a model are called, and what they h
 
 @pytest.mark.parametrize("kind", COLUMNS_OF_MODELS)
 def test_columns_of_models_become_runs(store, tmp_path, kind):
-    said = [COLUMNS_OF_MODELS[kind]("gpt-4o", n) | COLUMNS_OF_MODELS[kind]("llama-3.1", n) for n in range(3)]
-    rows = [{"id": f"q{n}", "question": f"Which one is {n}?", "answer": KEYS[n], "note": n} | said[n] for n in range(3)]
+    cells = [COLUMNS_OF_MODELS[kind]("gpt-4o", n) | COLUMNS_OF_MODELS[kind]("llama-3.1", n) for n in range(3)]
+    rows = [{"id": f"q{n}", "question": f"Which one is {n}?", "answer": KEYS[n], "note": n} | cells[n] for n in range(3)]
     report = put(store, write(tmp_path / "wide.csv", rows))
     snapshot = store.snapshot()
     responses = snapshot.responses(report.runs)
@@ -560,10 +560,8 @@ def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
     ]
     path = tmp_path / "nested.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    report = put(store, path)
-    assert sorted(row[2:4] for row in answers(store, report)) == sorted(
-        (SURE[m][n], RIGHT[m][n]) for m in RIGHT for n in range(3)
-    )
+    expected = sorted((SURE[m][n], RIGHT[m][n]) for m in RIGHT for n in range(3))
+    assert sorted(row[2:4] for row in answers(store, put(store, path))) == expected
 
 
 def test_columns_of_an_unknown_series_are_asked_about(store, tmp_path):

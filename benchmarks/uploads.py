@@ -1,6 +1,7 @@
 """How fast files of runs are checked and published, with how much memory, and what readers notice; writes uploads.md.
 
     python -m benchmarks.uploads                            ten million responses, and an upload of 20 million (1 GB)
+    python -m benchmarks.uploads --foreign 1            only a log of Inspect of 1 GB, and 10 million rows by a mapping
     python -m benchmarks.uploads --rows 400000 --csv 400000 --seconds 5     a quick look (writes no file unless --out is given)
 
 Each file is imported in its own process under the limits of an upload (two threads, 1 GB for DuckDB), and compared with a bare
@@ -22,6 +23,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -33,7 +35,9 @@ sys.path.append(str(ROOT / "tests"))
 
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
 
+from benchmarks.measuring import machine  # noqa: E402
 from benchmarks.synthetic_data import CLUES, write, write_bundle  # noqa: E402
 from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
 from data.importing.ingest import import_paths, read_and_check  # noqa: E402
@@ -85,7 +89,7 @@ def checked(path: Path, dataset: str, store: Path) -> None:
 
 def published(path: Path, dataset: str, store: Path) -> None:
     """Do the whole import."""
-    import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT), [path], ImportOptions(dataset=dataset))
+    import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT), [path], ImportOptions(dataset=dataset or None))
 
 
 STAGES: dict[str, Callable[[Path, str, Path], None]] = {
@@ -135,6 +139,62 @@ def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None])
             f"| {last['peak'] / 1e6:,.0f} |"
         )
         path.unlink()
+
+
+# -- files of other projects -------------------------------------------------------------------------------------------
+
+
+def write_eval(path: Path, samples: int) -> None:
+    """Write a log of Inspect, with about 5 kB for each sample once it is compressed."""
+    chance = np.random.default_rng(samples)
+    about = {"task": "synthetic", "model": "openai/gpt", "dataset": {"name": "synthetic"}, "config": {"epochs": 1}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as log:
+        for n in range(samples):
+            right, text = bool(chance.random() < 0.6), chance.bytes(4900).hex()
+            choice = {"message": {"content": "Paris", "role": "assistant"}, "stop_reason": "stop"}
+            score = {"value": "C" if right else "I", "answer": "Paris", "metadata": {"confidence": round(chance.random(), 3)}}
+            sample = {
+                "id": f"q{n}", "epoch": 1, "input": f"Where is {n}?", "target": "Paris", "scores": {"match": score},
+                "messages": [{"role": "user", "content": text}], "events": [{"event": "model", "input": text}],
+                "output": {"model": "m", "choices": [choice], "completion": "Paris"}, "metadata": {}, "store": {},
+            }  # fmt: skip
+            log.writestr(f"samples/q{n}_epoch_1.json", json.dumps(sample))
+        log.writestr("summaries.json", "[]")
+        log.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": about, "plan": {}, "stats": {}}))
+
+
+def of_foreign_files(folder: Path, store: Path, share: float) -> None:
+    """Print what a log of Inspect takes, and a table by its mapping beside the same rows under our own columns."""
+    log, rows = folder / "log.eval", int(FULL * share)
+    write_eval(log, max(1, int(200_000 * share)))
+    print(machine())
+    print("| File | MB | Seconds | Processor seconds | Peak memory, MB |\n| --- | ---: | ---: | ---: | ---: |")
+
+    def measure(path: Path, dataset: str) -> float:
+        figures = alone("published", path, dataset, store)
+        size = path.stat().st_size / 1e6
+        spent = f"{figures['seconds']:.1f} | {figures['busy']:.1f} | {figures['peak'] / 1e6:,.0f}"
+        print(f"| {path.name} | {size:,.1f} | {spent} |", flush=True)
+        return figures["busy"]
+
+    measure(log, "")
+    whole, runs = folder / "whole", 50
+    whole.mkdir()
+    ids = pl.select(pl.lit("q") + pl.int_range(max(1, rows // runs)).cast(pl.String)).to_series()
+    (whole / "dataset.json").write_text(json.dumps({"dataset": "whole", "title": "whole", "kind": "single"}))
+    pl.DataFrame({"question_id": ids, "answer": ids}).write_parquet(whole / "questions.parquet")
+    import_paths(open_store(store), [whole], ImportOptions())
+    chance, all_rows = np.random.default_rng(rows), len(ids) * runs
+    sure = np.round(chance.random(all_rows), 4)
+    model = pl.select(pl.lit("model ") + (pl.int_range(all_rows) // len(ids)).cast(pl.String)).to_series()
+    own = {"question_id": pl.concat([ids] * runs), "model": model, "guess": pl.concat([ids] * runs), "confidence": sure}
+    answers = pl.DataFrame(own | {"correct": chance.random(all_rows) < sure})
+    answers.write_csv(folder / "own.csv")
+    answers.rename(dict(zip(answers.columns, ("qid", "llm", "prediction", "prob", "hit"), strict=True))).write_csv(
+        folder / "foreign.csv"
+    )
+    first, second = measure(folder / "own.csv", "whole"), measure(folder / "foreign.csv", "whole")
+    print(f"\nThe mapping takes {second / first:.2f} times the processor time.")
 
 
 # -- a server ----------------------------------------------------------------------------------------------------------
@@ -360,10 +420,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60, help="of reading, without and with uploads")
     parser.add_argument("--folder", type=Path, help="where to put some GB for a while (default: the system's temporary folder)")
     parser.add_argument("--out", type=Path, help=f"file to write (default, at full size: {OUT.name})")
+    parser.add_argument("--foreign", type=float, metavar="SHARE", help="only files of others, at this share of their full size")
     parser.add_argument("--alone", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
         measure_alone(*options.alone)
+        return
+    if options.foreign:
+        with tempfile.TemporaryDirectory(prefix="uploads-", dir=options.folder) as name:
+            seed(open_store(Path(name) / "store"))
+            of_foreign_files(Path(name), Path(name) / "store", options.foreign)
         return
     lines: list[str] = []
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from data.store import Snapshot
 from data.sufficient_statistics import Items
-from queries.metrics import CATALOGUE
+from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.per_question import buzz_mass, unit_logistic
-from queries.question import ClueResponse, HumanRecord, question
+from queries.question import ClueResponse, HumanRecord, Question, question
 from queries.selection import Selection, dataset_conventions
 
 NO_PEOPLE = "no human team heard this question"
@@ -87,18 +87,21 @@ def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> Cl
 
     The selection's filters on questions and clues do not apply. Raises ``BadRequest`` for an unknown question.
     """
-    conventions = dataset_conventions(snapshot, selection)
+    return steps_of(question(snapshot, selection, question_id, metrics=()), dataset_conventions(snapshot, selection))
+
+
+def steps_of(asked: Question, conventions: Conventions, only: str = "") -> ClueSteps:
+    """Work out a question that was read already, for its runs or for one of them, by the conventions of its dataset."""
     curve, team_curve = (CATALOGUE[key].human_curve(conventions) or "" for key in ("calscore", "calscore2"))
-    asked = question(snapshot, selection, question_id, metrics=())
     runs = []
-    for run in asked.runs:
+    for run in (run for run in asked.runs if only in ("", run.run)):
         answers = [answer for answer in run.clues if answer.answered]
         missing = NO_PEOPLE if asked.human is None else None if answers else NO_ANSWER
         row = RunSteps(run.run, run.model, run.elicitation, missing)
         if asked.human is not None and answers:
             _work_out(row, answers, asked.human, curve, team_curve)
         runs.append(row)
-    return ClueSteps(question_id, curve, team_curve, runs)
+    return ClueSteps(asked.question_id, curve, team_curve, runs)
 
 
 def _work_out(row: RunSteps, answers: list[ClueResponse], human: HumanRecord, curve: str, team_curve: str) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import click
@@ -14,7 +18,13 @@ from dashboard.cli.progress import CommandRefused, seed_empty_store
 from dashboard.settings import Settings
 from data.store import open_store
 
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from dashboard.views.report.site import Site
+
 PREFIX = "/api/v1/"
+PAGES_OF_A_PROCESS = 50  # at least: a process takes as long to start as some dozen pages
 
 
 @click.command("report")
@@ -50,7 +60,6 @@ def report_command(
     from dashboard.app import create_app  # imported here because they load slowly
     from dashboard.service import service
     from dashboard.views.report.file import report_file
-    from dashboard.views.report.site import write_site
 
     # With as many workers as a server can have, each query runs in one thread: here, queries are many and small.
     settings = msgspec.structs.replace(settings, store=store or settings.store, workers=4)
@@ -60,21 +69,47 @@ def report_command(
     opened.check_outside(target)
     if settings.samples == "yes":
         seed_empty_store(opened)
-    app = create_app(settings)
-    context: AbstractContextManager[object] = app.test_request_context("/") if public else app.app_context()
     try:
-        with context:
+        with _reading(create_app(settings), public):
             url = settings.url and service().shared_url()
             if output is not None:
                 body = report_file(views, title, url)
                 with output.open("xb") as file:
                     file.write(body)
             else:
-                click.echo(f"{write_site(target, dataset, url)} pages", err=True)
+                click.echo(f"{_write_site(settings, public, target, dataset, url)} pages", err=True)
     except FileExistsError as error:
         raise CommandRefused(f"{target} already exists; choose another name.") from error
     except OSError as error:
         raise CommandRefused(f"{target} cannot be written: {error.strerror}.") from error
+
+
+def _reading(app: Flask, public: bool) -> AbstractContextManager[object]:
+    """Read as somebody without a token, or as this program, which may read every dataset."""
+    return app.test_request_context("/") if public else app.app_context()
+
+
+def _write_site(settings: Settings, public: bool, folder: Path, dataset: str | None, url: str) -> int:
+    """Write a site and return the number of its pages. Many are shared out among processes, one for each core."""
+    from dashboard.service import service
+    from dashboard.views.report.site import Site
+
+    site = Site(folder, service().facets(dataset).dataset, url)
+    site.prepare()
+    shares = max(1, min(os.cpu_count() or 1, len(site.files) // PAGES_OF_A_PROCESS))
+    with ProcessPoolExecutor(shares, get_context("spawn")) as others:  # a fork would share the threads of DuckDB and polars
+        written = [others.submit(_write_share, settings, public, site, share, shares) for share in range(1, shares)]
+        site.write(0, shares)
+        for one in written:
+            one.result()
+    return len(site.files)
+
+
+def _write_share(settings: Settings, public: bool, site: Site, share: int, shares: int) -> None:
+    from dashboard.app import create_app
+
+    with _reading(create_app(settings), public):
+        site.write(share, shares)
 
 
 @click.command("view")

@@ -170,6 +170,9 @@ def paired(primary: Metric) -> str:
     )
 
 
+NOTHING_TO_CITE = "nothing_to_cite"  # the code of the error of a page without any table
+
+
 @dataclass(frozen=True)
 class Cited(Generic[P]):
     """The table of a page that papers cite, and how they print it.

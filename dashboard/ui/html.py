@@ -77,15 +77,12 @@ def content_markup(part: Component, replace: Replace | None = None) -> str:
 
 
 def _attributes(part: Component) -> str:
-    given = {
-        name: value
-        for name, value in vars(part).items()
-        if name[0] != "_" and value is not None and value is not False and name not in NO_ATTRIBUTES
-    }
     written = []
-    for name, value in sorted(given.items()):  # Dash keeps them in an order that differs between processes
-        text = "" if value is True else _css(value) if name == "style" else value
-        written.append(f' {NAMES.get(name, name.lower())}="{escape(text)}"')
+    for name in sorted(vars(part).keys() - NO_ATTRIBUTES):  # Dash keeps them in an order that differs between processes
+        value = vars(part)[name]
+        if name[0] != "_" and value is not None and value is not False:
+            text = "" if value is True else _css(value) if name == "style" else value
+            written.append(f' {NAMES.get(name, name.lower())}="{escape(text)}"')
     return "".join(written)
 
 

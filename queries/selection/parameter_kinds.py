@@ -34,9 +34,12 @@ class BadRequest(Exception):
         retry_after: int | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(message)
+        super().__init__(code, message)  # as another process makes it again
         self.code, self.message, self.field, self.allowed, self.status = code, message, field, list(allowed), status
         self.retry_after, self.more = retry_after, more
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import Cited, paired, serve
+from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu, several
 from dashboard.ui.html import items_query
@@ -266,7 +266,7 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
 def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     runs = _runs(request)
     if len(runs) < 2:
-        raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
+        raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
     primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
     return Cited(

@@ -16,7 +16,6 @@ from dashboard.registry.keys import Sort, default_metric, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, fields
 from dashboard.registry.views import Cited, serve
-from dashboard.service import service
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import left_out_note
@@ -26,7 +25,7 @@ from dashboard.views.question.figures import question_figure, vote_shares
 from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
 from queries.buzzing import BuzzParameters, Rules
 from queries.buzzing.parameters import RULES
-from queries.calscore_steps import ClueStep, clue_steps
+from queries.calscore_steps import ClueStep, clue_steps, steps_of
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question
 from queries.question_order import QUESTION_METRICS
@@ -136,9 +135,7 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: M
         return None
     default, worked = question.runs[0].run, request.parameters.worked
     shown = worked if worked in names else default
-    selection = request.selection.without_filters("runs").replace(run=(shown,))
-    result = service().ask(clue_steps, selection, question.question_id)
-    return clue_steps_section(result, names, default)
+    return clue_steps_section(steps_of(question, request.selection.conventions, shown), names, default)
 
 
 def _check_exists(request: PageRequest[QuestionPage]) -> None:

@@ -129,7 +129,7 @@ class QuestionGrid:
 
         def value(field: str, row: Mapping[str, Any]) -> object:
             good = row["heat"].get(field)
-            return row[field] if good is None else html.Span(row[field], className="heat-cell", style={"--good": good})
+            return row.get(field) if good is None else html.Span(row[field], className="heat-cell", style={"--good": good})
 
         def name(row: Mapping[str, Any]) -> Component:
             answer: list[Any] = [html.B(row["answer"]), " "] if row["answer"] else []

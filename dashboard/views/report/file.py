@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -26,6 +26,7 @@ from dashboard.registry.addresses import get
 from dashboard.registry.keys import View
 from dashboard.registry.pages import Page, PageRequest, Pairs, find_page, read_page
 from dashboard.registry.run_names import names_of
+from dashboard.registry.views import NOTHING_TO_CITE, Cited
 from dashboard.service import service
 from dashboard.settings import VERSION
 from dashboard.ui.drawing import as_json
@@ -70,6 +71,16 @@ class FileView:
             item = names_of([item]).get(item, item)
         return " · ".join([f"{self.page.title} {item}" if item else self.page.title, self.request.facets.title, *self._filters()])
 
+    @cached_property
+    def cited(self) -> Cited[Any] | None:
+        """The table that papers can cite; None if the page has none, or nothing in it."""
+        try:
+            return self.page.table(self.request) if self.page.table else None
+        except BadRequest as error:
+            if error.code != NOTHING_TO_CITE:
+                raise
+            return None
+
     def _filters(self) -> list[str]:
         selection = self.request.selection
         runs = [names_of(selection.run).get(run, run) for run in selection.run]
@@ -86,7 +97,7 @@ class FileView:
         name = html.B(f"{self.page.title} · {self.request.facets.title}")
         head = html.P([name, f" · {selected}", *live], className="view-head")
         parts: list[Component | None] = [people, head, *content]
-        if self.page.table and methods:
+        if methods and self.cited:
             cited = cite(self.link, url)
             link = html.A(cited.permalink, href=cited.permalink) if url else cited.permalink
             parts.append(section("Methods", cited.methods, note(["Permanent link: ", link]), class_name="section methods"))
@@ -109,8 +120,7 @@ def read_view(link: str) -> FileView:
 
 def shown_metrics(views: Iterable[FileView]) -> list[str]:
     """Return the keys of the metrics that views show, each once."""
-    tables = [view.page.table(view.request) for view in views if view.page.table]
-    return list(dict.fromkeys(metric.key for cited in tables for metric in cited.metrics))
+    return list(dict.fromkeys(metric.key for view in views if view.cited for metric in view.cited.metrics))
 
 
 def definitions(metrics: Sequence[str]) -> Component | None:

@@ -6,60 +6,84 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from dashboard.http.paths import address, question_path, run_path
 from dashboard.registry.composed import question_order
-from dashboard.registry.pages import PAGES, SHARED_KEYS, navigation
+from dashboard.registry.pages import PAGES, SHARED_KEYS, Pairs, navigation
 from dashboard.service import service
 from dashboard.ui.frame import header
 from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, frame, read_view
-from dashboard.views.report.static import Key, Links, StaticPage
+from dashboard.views.report.static import Key, Links, StaticPage, view_key
 
 LOADED = '<link rel="stylesheet" href="{root}assets/clueline.css">\n<script src="{root}assets/before_first_paint.js"></script>'
 SCRIPT = '<script src="{root}assets/{name}"></script>'
 COPIED = ("clueline.css", "before_first_paint.js", "icon.svg", *SCRIPTS)
 
 
-def write_site(folder: Path, dataset: str | None = None, url: str = "") -> int:
-    """Write the pages of a dataset, or of the first one, to a new folder, and return how many there are.
+@dataclass(frozen=True)
+class Site:
+    """The pages of a dataset that the navigation lists, and those of its questions and runs, without filters.
 
-    They are the pages that the navigation lists, and those of its questions and runs, without filters. ``url`` is the address of
-    the server, to which all other links lead; without it they become text. Raises ``BadRequest`` for an unknown dataset, and
-    ``FileExistsError``.
+    ``url`` is the address of the server, to which links lead that no page of the site answers; without it they become text.
     """
-    facets = service().facets(dataset)
-    chosen = [("dataset", facets.dataset)]
-    saved = {page.path for page in PAGES.values() if page.shows_something}
-    places = {place: [(path, title) for path, title in pages if path in saved] for place, pages in navigation(facets).items()}
-    places = {place: pages for place, pages in places.items() if pages}
-    first = read_view(address("/", chosen))
-    files = {address(path, chosen): f"{path.strip('/') or 'index'}.html" for pages in places.values() for path, _ in pages}
-    questions = question_order(first.request.selection, "position").questions
-    files |= {
-        question_path(facets.dataset, one): f"questions/{name}"
-        for one, name in zip(questions, file_names(questions), strict=True)
-    }
-    files |= {run_path(run): f"runs/{run}.html" for run, _, _ in facets.runs}
-    targets: dict[Key, str] = {}
-    views = {name: read_view(link) for link, name in files.items()}
-    for name, view in views.items():
-        targets |= {view.key: name, (view.key[0], frozenset()): name}
-    described = [one for one in service().datasets() if one.dataset == facets.dataset]
-    folder.mkdir(parents=True)
-    for name, view in views.items():
-        root = "../" * name.count("/")
-        page = StaticPage(Links(targets, url, root))
-        top = header(described, facets.dataset, view.page.path, chosen, places, view.page.place, SHARED_KEYS)
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(_file(view, page, page.write([top]), root))
-    (folder / "assets").mkdir()
-    for name in COPIED:
-        shutil.copy2(ASSETS / name, folder / "assets" / name)
-    shutil.copytree(ASSETS / "fonts", folder / "assets" / "fonts")
-    shutil.copy2(PLOTLY, folder / "assets" / PLOTLY.name)
-    return len(files)
+
+    folder: Path
+    dataset: str
+    url: str = ""
+
+    def prepare(self) -> None:
+        """Make the folder, with all that pages load. Raises ``FileExistsError``."""
+        self.folder.mkdir(parents=True)
+        for name in self.files:
+            (self.folder / name).parent.mkdir(exist_ok=True)
+        (self.folder / "assets").mkdir()
+        for name in COPIED:
+            shutil.copy2(ASSETS / name, self.folder / "assets" / name)
+        shutil.copytree(ASSETS / "fonts", self.folder / "assets" / "fonts")
+        shutil.copy2(PLOTLY, self.folder / "assets" / PLOTLY.name)
+
+    @cached_property
+    def chosen(self) -> Pairs:
+        return [("dataset", self.dataset)]
+
+    @cached_property
+    def places(self) -> dict[str, list[tuple[str, str]]]:
+        """Path and title of the pages in the navigation."""
+        saved = {page.path for page in PAGES.values() if page.shows_something}
+        listed = navigation(service().facets(self.dataset)).items()
+        places = {place: [(path, title) for path, title in pages if path in saved] for place, pages in listed}
+        return {place: pages for place, pages in places.items() if pages}
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The address of each page, by the name of its file."""
+        pages = [path for listed in self.places.values() for path, _ in listed]
+        files = {f"{path.strip('/') or 'index'}.html": address(path, self.chosen) for path in pages}
+        questions = question_order(read_view(address("/", self.chosen)).request.selection, "position").questions
+        named = zip(file_names(questions), questions, strict=True)
+        files |= {f"questions/{name}": question_path(self.dataset, question) for name, question in named}
+        return files | {f"runs/{run}.html": run_path(run) for run, _, _ in service().facets(self.dataset).runs}
+
+    @cached_property
+    def targets(self) -> dict[Key, str]:
+        keys = [(view_key(link), name) for name, link in self.files.items()]
+        return {key: name for (path, pairs), name in keys for key in ((path, pairs), (path, frozenset()))}
+
+    def write(self, share: int = 0, shares: int = 1) -> None:
+        """Write the pages, or one of several shares of them, counted from 0."""
+        described = [one for one in service().datasets() if one.dataset == self.dataset]
+        tops: dict[tuple[str, str], str] = {}  # by page and the way to the folder: most pages are of questions
+        for name, link in [*self.files.items()][share::shares]:
+            view, root = read_view(link), "../" * name.count("/")
+            page = StaticPage(Links(self.targets, self.url, root))
+            shown = view.page
+            if (shown.name, root) not in tops:
+                top = header(described, self.dataset, shown.path, self.chosen, self.places, shown.place, SHARED_KEYS)
+                tops[shown.name, root] = page.write([top])
+            (self.folder / name).write_bytes(_file(view, page, tops[shown.name, root], root))
 
 
 def _file(view: FileView, page: StaticPage, top: str, root: str) -> bytes:

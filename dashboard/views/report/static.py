@@ -21,6 +21,8 @@ NO_OTHER_VIEW = ("theme", "embed", "version", "pin", "clue", "items", signed_lin
 ASKING = (html.Form, html.Dialog, html.Textarea, dcc.Store, dcc.Slider)  # these need a server
 BUTTONS = ("data-download", "data-pin", "data-toggles")  # what the scripts of a file still do
 NAMES = ("htmlFor", "aria-labelledby", "aria-describedby", "aria-controls")  # attributes that name ids
+CHANGED = {*NAMES, "id", "data-figure"}
+PLAIN = {kind for kind in vars(html).values() if isinstance(kind, type)}
 DEFINITION = "def-"  # what ids of definitions start with
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -85,31 +87,33 @@ class StaticPage:
         return "".join(markup(part, replace) for part in parts)
 
     def _replaced(self, part: Component) -> Any:
-        identity: Any = getattr(part, "id", None)
-        kind = type(part)
+        kind, given = type(part), vars(part)
+        identity: Any = given.get("id")
         if kind is dcc.Graph:
-            self.figures[self.prefix + identity["figure"]] = getattr(part, "figure", {})
+            self.figures[self.prefix + identity["figure"]] = given.get("figure", {})
             return html.Div(className="plot")
         if kind in ASKING:
             return None
-        if getattr(html, kind.__name__, None) is not kind:
+        if kind not in PLAIN:
             return html.B(_chosen(part), className="chosen")
-        if kind is html.Div and str(getattr(part, "className", "")).startswith("filter filter-"):
+        if kind is html.Div and str(given.get("className", "")).startswith("filter filter-"):
             return _words(part)
-        if kind is html.Button and identity != "theme-switch" and not any(hasattr(part, key) for key in BUTTONS):
-            sorts = getattr(part, "data-set", "").startswith("sort=")
-            return html.Span(part.children, title=getattr(part, "title", None)) if sorts else None
-        if hasattr(part, "data-items"):  # a file has no drawer
-            return html.Span(part.children, title=getattr(part, "title", None))
-        if kind is html.A and hasattr(part, "href"):
+        if kind is html.Button and identity != "theme-switch" and given.keys().isdisjoint(BUTTONS):
+            sorts = given.get("data-set", "").startswith("sort=")
+            return html.Span(part.children, title=given.get("title")) if sorts else None
+        if "data-items" in given:  # a file has no drawer
+            return html.Span(part.children, title=given.get("title"))
+        if kind is html.A and "href" in given:
             return self._link(part)
-        named = {key: getattr(part, key) for key in NAMES if hasattr(part, key)}
+        if given.keys().isdisjoint(CHANGED):
+            return part
+        named = {key: given[key] for key in NAMES if key in given}
         changed: dict[str, Any] = {key: " ".join(self.prefix + one for one in ids.split()) for key, ids in named.items()}
         if identity is not None:
             changed["id"] = None if isinstance(identity, dict) else self.prefix + identity
-        if hasattr(part, "data-figure"):
-            changed["data-figure"] = self.prefix + getattr(part, "data-figure")
-        return _with(part, changed) if changed else part
+        if "data-figure" in given:
+            changed["data-figure"] = self.prefix + given["data-figure"]
+        return _with(part, changed)
 
     def _link(self, part: Component) -> Component:
         href = str(getattr(part, "href", ""))

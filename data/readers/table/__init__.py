@@ -34,7 +34,10 @@ These rules decide the rest:
   after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is `forecast`.
   A dataset that came from a table gets the questions that a later table adds.
 - **Runs.** Each column of confidences is a run, whose elicitation is the name of the column. So is each model, and each day if
-  the model answered the same questions on several. Without a column of models, the model is named after the file. Rows of one
+  the model answered the same questions on several. Without a column of models, the model is named after the file. Columns
+  of several models, such as `gpt-4o_answer` and `gpt-4o_confidence` beside those of another, `confidence_a` and `correct_a`, or
+  columns that are called like models, become rows of each, and so do lists of predictions in JSON. If the names are those of
+  no known models, you are asked what they are. Columns of people are left alone. Rows of one
   question with several samples or told thresholds are samples of one run; the threshold is an attribute.
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
   holds percentages. Words mean what you state. Columns named after the options, which add up to 1, are a distribution; the

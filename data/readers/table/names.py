@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 EITHER = "either"  # an answer, of which the name does not say whose it is
 SCORE = "score"  # a measure of uncertainty that is no probability, of which the name does not say the direction
@@ -28,7 +29,8 @@ correct: correct, is correct, iscorrect, correctness, right, is right, hit, accu
     judgement, judgment, grade, graded, verdict, em, match, acc, accuracy, ok, okay, success, passed, label correct,
     judge, answer is correct, prediction correct, prediction is correct, response correct, guess correct, model
     correct
-confidence: confidence, conf, confident, certainty, certain, sure, how sure, probability, prob, proba, p true, ptrue,
+confidence: confidence, conf, confident, certainty, certain, sure, how sure, how certain, how confident,
+    probability, prob, proba, p true, ptrue,
     p max, pmax, p correct, p answer, p, credence, likelihood, belief, konfidenz, sicherheit, gewissheit,
     wahrscheinlichkeit, zuversicht, confianza, confiance, probability yes, p yes, yes probability, probability of yes,
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
@@ -63,6 +65,7 @@ for _entry in re.split(r"\n(?! )", PHRASES.strip()):
     _role, _, _phrases = _entry.partition(": ")
     for _phrase in _phrases.split(","):
         ROLES_BY_PHRASE.setdefault(" ".join(_phrase.split()), []).append(_role)
+MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
 MAX_WORDS = max(len(phrase.split()) for phrase in ROLES_BY_PHRASE)
 
 
@@ -105,10 +108,11 @@ def tokens(name: str) -> tuple[str, ...]:
     >>> tokens("isCorrect"), tokens("output.P_true"), tokens("How sure?"), tokens("conf1")
     (('is', 'correct'), ('p', 'true'), ('how', 'sure'), ('conf',))
     """
-    return _words(name.rpartition(".")[2]) or _words(name)
+    return words(name.rpartition(".")[2]) or words(name)
 
 
-def _words(name: str) -> tuple[str, ...]:
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, in small letters and without numbers."""
     spaced = re.sub(r"(?<=[a-zäöü0-9])(?=[A-Z])", " ", name)
     return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", spaced))
 
@@ -122,6 +126,16 @@ def says_nothing(name: str) -> bool:
     return all(len(word) < 3 or word in NOTHING for word in tokens(name)) and not roles_of(name)
 
 
+def roles_of_phrase(named: Sequence[str]) -> list[str]:
+    """Return the roles that some words mean, also in the plural.
+
+    >>> roles_of_phrase(["predictions"]), roles_of_phrase(["answer", "key"]), roles_of_phrase(["cosine"])
+    (['guess'], ['answer'], ['score'])
+    """
+    phrase = " ".join(named)
+    return ROLES_BY_PHRASE.get(phrase) or ROLES_BY_PHRASE.get(phrase.removesuffix("s"), [])
+
+
 def roles_of(name: str) -> dict[str, float]:
     """Return the roles that a name suggests, with how strongly: by the number of words, and more if they come last.
 
@@ -133,10 +147,10 @@ def roles_of(name: str) -> dict[str, float]:
     roles: dict[str, float] = {}
     last = tokens(name)
     # The whole path says whose answer it is; otherwise its last part is what counts.
-    for words, only in ((last, None), (_words(name), ("guess", "answer", "model"))):
-        for start in range(len(words)):
-            for end in range(start + 1, min(len(words), start + MAX_WORDS) + 1):
-                for role in ROLES_BY_PHRASE.get(" ".join(words[start:end]), ()):
-                    if only is None or (role in only and end == len(words)):
-                        roles[role] = max(roles.get(role, 0), end - start + (0.5 if end == len(words) else 0))
+    for parts, only in ((last, None), (words(name), ("guess", "answer", "model"))):
+        for start in range(len(parts)):
+            for end in range(start + 1, min(len(parts), start + MAX_WORDS) + 1):
+                for role in roles_of_phrase(parts[start:end]):
+                    if only is None or (role in only and end == len(parts)):
+                        roles[role] = max(roles.get(role, 0), end - start + (0.5 if end == len(parts) else 0))
     return dict(sorted(roles.items(), key=lambda item: (-item[1], item[0])) if len(roles) > 1 else roles)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,16 @@ from data.importing.report import refuse
 from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
+from data.readers.table.cells import given, number, truth
+from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
 MAX_BYTES = 2**28  # of a table, which is read into memory as a whole
 DELIMITERS = ",;\t|"
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
+MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+ANSWER = "model answer"  # column with the answer of each
+ANSWERED = {"guess", "either", "correct", "confidence", "certainty", "uncertainty"}  # roles of what a model says, and its grade
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
 NOT_TEXT = "this is neither text in a known encoding nor another file that is read as a table"
 
@@ -43,7 +49,14 @@ class Table:
 
 
 def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
-    """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``."""
+    """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
+
+    Columns of several models become rows of each; see ``_by_series``.
+    """
+    return [_by_series(table) for table in _tables_of(incoming, staging)]
+
+
+def _tables_of(incoming: Incoming, staging: Staging) -> list[Table]:
     if incoming.is_workbook:
         return _of_workbook(incoming)
     with incoming.file.path.open("rb") as file:
@@ -74,6 +87,72 @@ def _decoded(name: str, content: bytes) -> tuple[str, str]:
         if "\0" not in text:
             return text, encoding
     raise refuse(name, NOT_TEXT)
+
+
+# -- columns of several models -----------------------------------------------------------------------------------------
+
+
+def _by_series(table: Table) -> Table:
+    """Give each model rows of its own, if there are columns such as ``alpha_answer`` and ``beta_answer``, or ``gpt-4``.
+
+    What the names of columns have in common says what each holds, and what differs names the model or another series.
+    """
+    series = _series(table)
+    if not series:
+        return table
+    own = {name for columns in series.values() for name in columns.values()}
+    rows = [
+        (place, n, name)
+        for n, place in enumerate(table.places)
+        for name, columns in series.items()
+        if any((table.columns[column][n] or "").strip() for column in columns.values())
+    ]
+    labels = dict(zip(series, _without_path(list(series)), strict=True))
+    of_models = any(MODEL_NAME.match(f"{label} ") for label in labels.values())
+    columns = {name: [cells[n] for _, n, _ in rows] for name, cells in table.columns.items() if name not in own}
+    for what in next(iter(series.values())):
+        held = ANSWER if "either" in roles_of_phrase(words(what)) else what if what not in columns else f"{what} of model"
+        columns[held] = [table.columns[series[name][what]][n] for _, n, name in rows]
+    columns[MODELS if of_models else SERIES] = [labels[name] for _, _, name in rows]
+    return Table(table.name, columns, [place for place, _, _ in rows], table.encoding)
+
+
+def _series(table: Table) -> dict[str, dict[str, str]]:
+    """Return the columns of each model or other series, by what they hold; empty if the table has no such columns."""
+    models = [name for name in table.columns if MODEL_NAME.match(f"{name} ") and not roles_of(name)]
+    if len(models) > 1:
+        cells = [given(cell) for name in models for cell in table.columns[name]]
+        truths = all(truth(cell) is not None for cell in cells if cell is not None)
+        held = "correct" if truths else ANSWER if not any(map(number, cells)) else "value"
+        return {name: {held: name} for name in models}
+    best: dict[str, dict[str, str]] = {}
+    for at_end in (True, False):
+        series: dict[str, dict[str, str]] = {}
+        for name in table.columns:
+            for match in re.finditer(r"[\s_.:/|-]+", name):
+                parts = name[: match.start()], name[match.end() :]
+                whose, what = parts if at_end else parts[::-1]
+                known = {*words(whose)} & (OTHERS_CORRECT | NO_CONFIDENCE) or roles_of_phrase(words(whose))
+                if whose and not known and ANSWERED & {*roles_of_phrase(words(what))} and not roles_of_phrase(words(name)):
+                    series.setdefault(whose, {})[what] = name
+        for kinds in {frozenset(columns) for columns in series.values()}:
+            family = {whose: columns for whose, columns in series.items() if columns.keys() == kinds}
+            roles = {role for what in kinds for role in roles_of_phrase(words(what))} & ANSWERED
+            if not roles & {"guess", "either", "correct"} or len(family) < 2:
+                continue
+            of_models = any(MODEL_NAME.search(f"{whose} ") for whose in family)
+            if (len(roles) > 1 or of_models) and len(family) * len(kinds) > sum(map(len, best.values())):
+                best = family
+    return best
+
+
+def _without_path(names: list[str]) -> list[str]:
+    """Return dotted names without the parts that all begin with, unless these belong to the name of a model."""
+    while len({name.partition(".")[0] for name in names}) == 1 and all("." in name for name in names):
+        if MODEL_NAME.match(f"{names[0].partition('.')[0]} "):
+            break
+        names = [name.partition(".")[2] for name in names]
+    return names
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
@@ -199,11 +278,30 @@ def _are_objects(values: Sequence[object]) -> bool:
 
 
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    records = _of_predictions(records)
     rows = [_flat(record) for _, record in records]
     names = list(dict.fromkeys(key for row in rows for key in row))
     if len(names) > MAX_COLUMNS:
         raise refuse(name, f"the rows have more than {MAX_COLUMNS:,} different keys")
     return Table(name, {key: [row.get(key) for row in rows] for key in names}, [place for place, _ in records])
+
+
+def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[tuple[str, dict[str, Any]]]:
+    """Give each entry of a list of predictions a row of its own, where these have answers of models or with confidences."""
+    for key, sample in records[0][1].items() if records else ():
+        if not isinstance(sample, list) or not _are_objects(sample):
+            continue
+        roles = {role for name in sample[0] for role in roles_of_phrase(words(name))}
+        told = roles & {"guess", "confidence", "correct"}
+        if len(told) < (1 if "model" in roles else 2) or told == {"confidence", "correct"}:
+            continue
+        if all(_are_objects(record.get(key) or [{}]) for _, record in records if isinstance(record.get(key) or [], list)):
+            return [
+                (place, {name: value for name, value in record.items() if name != key} | {key: entry})
+                for place, record in records
+                for entry in record.get(key) or []
+            ]
+    return records
 
 
 def _flat(record: dict[str, Any]) -> dict[str, str | None]:

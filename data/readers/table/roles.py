@@ -17,6 +17,7 @@ from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given,
 from data.readers.table.names import (
     BESIDE_CORRECT,
     EITHER,
+    MODEL_NAME,
     NO_CONFIDENCE,
     NO_QUESTION,
     OF_OPTIONS,
@@ -29,7 +30,7 @@ from data.readers.table.names import (
     says_nothing,
     tokens,
 )
-from data.readers.table.read import SHEET, Table
+from data.readers.table.read import SERIES, SHEET, Table
 from data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
@@ -39,8 +40,7 @@ MAX_GROUPS = 1000  # different models, datasets and days in a file
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
 MIN_COMPARED = 10  # guesses of which one at least should be right
 SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
-MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
-OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
+OPTION_WORDS = ("p", "prob", "probs", "probability", "conf", "confidence", "option", "choice")  # in names such as prob_A
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -569,6 +569,10 @@ def _groups(state: _Guessing) -> None:
             state.take(role, fitting[0].name, "by its name")
         elif fitting:
             state.ask(f"several columns could name the {role}", role, fitting)
+    if any(column.name == SERIES for column in state.free):
+        choices = (("model", SERIES), ("elicitation", SERIES))
+        reason = f"names of columns begin or end with {', '.join(state.columns[SERIES].distinct)}: what are these?"
+        state.result.unclear.append(Unclear(reason[:400], SERIES, choices))
     sheet = state.columns.get(SHEET)
     if sheet and not state.has("model") and sheet in state.free and not _all(sheet, DEFAULT_SHEET.fullmatch):
         state.take("model", SHEET, "the sheets have the same columns, and no column names a model")

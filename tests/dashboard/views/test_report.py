@@ -8,8 +8,10 @@ import pytest
 
 from dashboard.access.signed_links import sign
 from dashboard.app import create_app
+from dashboard.cli import report
 from dashboard.settings import Settings
 from dashboard.views.report.file import frame
+from dashboard.views.report.site import Site
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
@@ -130,6 +132,39 @@ def test_links_of_a_site_lead_to_its_files(seeded, cli, tmp_path):
             assert parts.scheme in ("", "https") and not parts.path.startswith("/"), link
             assert parts.scheme or not parts.path or (path.parent / parts.path).is_file(), (path, link)
     assert cli("report", "--site", folder, store=seeded).returncode == 1  # it exists
+
+
+LITTLE = {
+    "none": None,
+    "one-run": RESPONSES,
+    "some-lack": "question_id,clue,guess,confidence,model\nq1,0,Nile,0.5,a\nq1,0,Nile,,b\nq2,0,Nile,,b\n",
+}
+
+
+@pytest.mark.parametrize("name", LITTLE)
+def test_every_page_of_little_data_is_saved(tmp_path, name):
+    store = open_store(tmp_path / "store")
+    put(store, write(tmp_path / "toy", responses=LITTLE[name]), model=None if name == "some-lack" else "m")
+    with create_app(Settings(store=store.url, workers=1)).app_context():
+        site = Site(tmp_path / "site", "toy")
+        site.prepare()
+        site.write()
+    written = [path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*.html")]
+    assert sorted(written) == sorted(site.files) and {"compare.html", "questions.html", "questions/q1.html"} <= {*written}
+
+
+def test_a_public_site_shows_nothing_private(tmp_path, cli, monkeypatch):
+    monkeypatch.setattr(report, "PAGES_OF_A_PROCESS", 9)  # so that two processes write it
+    store = open_store(tmp_path / "store")
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="same-model")
+    put(store, write(tmp_path / "lab", FACTS | {"dataset": "lab", "title": "Secret"}, responses=RESPONSES), model="same-model")
+    Tokens(store.register).make_private("lab", [])
+    for folder, options in ((tmp_path / "public", ["--public"]), (tmp_path / "own", [])):
+        done = cli("report", "--site", folder, "--dataset", "toy", *options, store=store.url)
+        assert done.returncode == 0, done.stderr
+        pages = [path.read_text(encoding="utf-8") for path in folder.rglob("*.html")]
+        assert f"{len(pages)} pages" in done.stderr and len(pages) > 18
+        assert any("Secret" in text for text in pages) == (folder.name == "own")
 
 
 def test_links_name_the_address_that_people_use(seeded):

@@ -522,3 +522,70 @@ def test_a_kept_mapping_has_the_pattern(store, tmp_path):
 def test_what_is_no_pattern(text):
     with pytest.raises(BadMapping, match="is no pattern"):
         read_pattern(text)
+
+
+RIGHT = {"gpt-4o": (1, 0, 1), "llama-3.1": (0, 1, 1)}  # of each model, by question
+SURE = {"gpt-4o": (0.9, 0.4, 0.7), "llama-3.1": (0.6, 0.8, 0.3)}
+KEYS = ("A", "C", "B")
+COLUMNS_OF_MODELS = {  # what the columns of a model are called, and what they hold
+    "at the end": lambda m, n: {f"{m}_answer": KEYS[n] if RIGHT[m][n] else "D", f"{m}_confidence": SURE[m][n]},
+    "at the start": lambda m, n: {f"confidence {m}": SURE[m][n], f"correct {m}": RIGHT[m][n]},
+    "nested": lambda m, n: {f"predictions.{m}.answer": KEYS[n] if RIGHT[m][n] else "D", f"predictions.{m}.prob": SURE[m][n]},
+    "answers": lambda m, n: {m: KEYS[n] if RIGHT[m][n] else "D"},
+    "grades": lambda m, n: {m: RIGHT[m][n]},
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS_OF_MODELS)
+def test_columns_of_models_become_runs(store, tmp_path, kind):
+    cells = [COLUMNS_OF_MODELS[kind]("gpt-4o", n) | COLUMNS_OF_MODELS[kind]("llama-3.1", n) for n in range(3)]
+    rows = [{"id": f"q{n}", "question": f"Which one is {n}?", "answer": KEYS[n], "note": n} | cells[n] for n in range(3)]
+    report = put(store, write(tmp_path / "wide.csv", rows))
+    snapshot = store.snapshot()
+    responses = snapshot.responses(report.runs)
+    sql = f"select r.model, p.correct, p.confidence from {responses} p join runs r using (run) order by model, question_id"
+    sure = SURE if kind not in ("answers", "grades") else dict.fromkeys(SURE, (None,) * 3)
+    assert snapshot.rows(sql) == [(m, RIGHT[m][n], sure[m][n]) for m in RIGHT for n in range(3)]
+
+
+def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
+    lines = [
+        {
+            "id": f"q{n}",
+            "target": KEYS[n],
+            "choices": [{"label": "A", "text": "one"}, {"label": "B", "text": "two"}],
+            "predictions": [{"model": m, "prediction": KEYS[n] if RIGHT[m][n] else "D", "conf": SURE[m][n]} for m in RIGHT],
+        }
+        for n in range(3)
+    ]
+    path = tmp_path / "nested.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    expected = sorted((SURE[m][n], RIGHT[m][n]) for m in RIGHT for n in range(3))
+    assert sorted(row[2:4] for row in answers(store, put(store, path))) == expected
+
+
+def test_columns_of_an_unknown_series_are_asked_about(store, tmp_path):
+    rows = [
+        {"id": f"q{n}", "calm_conf": f"0.{n + 1}", "calm_correct": n % 2, "keen_conf": "0.9", "keen_correct": 1} for n in range(4)
+    ]
+    path = write(tmp_path / "wide.csv", rows)
+    column = "series named by columns"
+    assert asked(store, path) == [(column, "column", (f"model={column}", f"elicitation={column}"))]
+    report = put(store, path, columns=(("model", column),))
+    models = store.snapshot().rows(f"select model from runs where run in {(*report.runs,)} order by model")
+    assert models == [("calm",), ("keen",)]
+
+
+def test_columns_of_people_are_no_series(store, tmp_path):
+    rows = [
+        {"id": f"q{n}", "model_conf": f"0.{n + 1}", "model_correct": n % 2, "human_conf": "0.9", "human_correct": 1}
+        for n in range(4)
+    ]
+    report = put(store, write(tmp_path / "people.csv", rows))
+    assert [row[2:4] for row in answers(store, report)] == [(0.1, 0), (0.2, 1), (0.3, 0), (0.4, 1)]
+
+
+def test_names_in_the_plural(store, tmp_path):
+    path = tmp_path / "lists.json"
+    path.write_text(json.dumps({"questions": ["a?", "b?"], "preds": ["x", "y"], "confidences": [0.2, 0.9], "correct": [0, 1]}))
+    assert [row[2:4] for row in answers(store, put(store, path))] == [(0.2, 0), (0.9, 1)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from textwrap import wrap
 
 from dash import html
@@ -160,12 +160,12 @@ def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
 def row_names(rows: Sequence[AcrossRow]) -> dict[int, str]:
     """Return a name of each row that tells it from the others, by the ``id`` of the row.
 
-    Elicitations are left out if models differ anyway. Runs of one model are told apart as elsewhere.
+    An elicitation is part of it only if the model has several rows. Runs of one model are told apart as elsewhere.
     """
-    for name in (attrgetter("model"), lambda row: f"{row.model} · {row.elicitation}"):
-        names = {id(row): str(name(row)) for row in rows}
-        if len({*names.values()}) == len(rows):
-            return names
+    rows_of = Counter(row.model for row in rows)
+    names = {id(row): row.model if rows_of[row.model] == 1 else f"{row.model} · {row.elicitation}" for row in rows}
+    if len({*names.values()}) == len(rows):
+        return names
     runs = {id(row): next(cell.run for cell in row.cells.values()) for row in rows}
     told = names_of(runs.values())
     return {row: told.get(run, names[row]) for row, run in runs.items()}

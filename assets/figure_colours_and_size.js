@@ -40,8 +40,23 @@
         layout.height = down + layout.margin.t + layout.margin.b;
     }
 
-    // On a narrow screen, names next to lines would leave no room for the lines. The legend above has them, too.
+    // On a narrow screen, names of rows stand above their dots, and fields of a heat map have no numbers: there is no room for both.
     const NARROW = 560; // pixels
+    const LETTER = 6.5; // width of a letter in pixels, about
+    const LINE = 14; // height of a name in pixels
+    function withNamesAbove({ data, layout }, width) {
+        const { ticktext = [], tickvals, tickfont, range } = layout.yaxis || {};
+        const names = ticktext.map((name) => String(name).replace(/ ?<br>/g, " "));
+        if (Math.max(0, ...names.map((name) => name.length)) * LETTER < width / 3) return;
+        for (const trace of data) if (trace.type === "heatmap") trace.texttemplate = "";
+        if (layout.xaxis2 || !data.every((trace) => trace.type === "scatter")) return;
+        const above = { x: 0, xref: "paper", xanchor: "left", yanchor: "bottom", yshift: 6, showarrow: false, font: tickfont };
+        layout.annotations = [...(layout.annotations || []), ...names.map((text, place) => ({ ...above, text, y: tickvals[place] }))];
+        layout.height += LINE * names.length;
+        Object.assign(layout.yaxis, { showticklabels: false, range: [range[0], range[1] - 0.5] });
+    }
+
+    // Nor do names next to lines leave room for the lines. The legend above has them, too.
     function withoutLabels(layout) {
         const left = (layout.annotations || []).filter((annotation) => annotation.name !== "end-label");
         if (left.length === (layout.annotations || []).length) return;
@@ -71,7 +86,10 @@
     clueline.figureAt = function (name, width) {
         const figure = resolved(clueline.drawnFigure(name), window.getComputedStyle(document.documentElement));
         figure.layout.width = width;
-        if (width < NARROW) withoutLabels(figure.layout);
+        if (width < NARROW) {
+            withoutLabels(figure.layout);
+            withNamesAbove(figure, width);
+        }
         if ((figure.layout.meta || {}).panels) arrange(figure.layout, width);
         if (clueline.adjustments[name]) clueline.adjustments[name](figure);
         return figure;

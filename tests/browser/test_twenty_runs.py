@@ -19,6 +19,11 @@ SHORT = """() => [...document.querySelectorAll(".js-plotly-plot")].filter((plot)
     const rows = new Set(axes("y").map((domain) => String(domain)));
     return (plot.layout.meta || {}).panels && rows.size > 1 && Math.max(...axes("x").map((domain) => domain[1])) < 0.98;
 }).map((plot) => plot.closest("[data-figure]").dataset.figure)"""
+# Figures whose names leave less than half of the width to what is drawn.
+SQUEEZED = """() => [...document.querySelectorAll(".js-plotly-plot")].filter((plot) => {
+    const inside = plot.offsetParent && plot.querySelector(".nsewdrag");
+    return inside && inside.getBoundingClientRect().width < plot.clientWidth / 2;
+}).map((plot) => plot.closest("[data-figure]").dataset.figure)"""
 RUNS, QUESTIONS, CATEGORIES = 20, 200, "ABCDEFGH"
 HIGHEST = {
     "/": 1800, "/reliability": 1500, "/reliability?tab=decomposition": 1500, "/reliability?tab=tests": 1500, "/slices": 2500,
@@ -45,6 +50,7 @@ def test_pages_are_not_too_high_and_lose_no_label(browser, tmp_path):
                 follow(visit.page, address)
                 shown(visit.page)
                 assert visit.page.evaluate(HIDDEN) == [] == visit.page.evaluate(SHORT), address
+                assert "gap" not in visit.page.evaluate(SQUEEZED)
                 if width == 1440 and highest:
                     height, beyond = visit.page.evaluate(
                         "[document.documentElement.scrollHeight, document.documentElement.scrollWidth - innerWidth]"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,11 @@ from tests.helpers.serving import environment, run_cli, start_server
 from tests.helpers.soak_figures import note
 
 IMPORT = (sys.executable, "-m", "dashboard", "import")
+# Runs a command whose files may not grow beyond a size. Another process sets this limit: after other tests, this one may have
+# more addresses than the machine has memory, and then it cannot be forked.
+LIMITED = """import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.argv[2], sys.argv[2:])"""
 
 
 @pytest.fixture
@@ -173,9 +177,8 @@ def test_an_import_whose_files_cannot_grow_enough(copied, tmp_path, part):
     most = int(store.catalogue().stat().st_size * part)
     path, _ = answers(tmp_path, "limited")
     done = subprocess.run(
-        [*IMPORT, str(path), "--dataset", "pyramid", "--model", "limited"],
+        [sys.executable, "-c", LIMITED, str(most), *IMPORT, str(path), "--dataset", "pyramid", "--model", "limited"],
         check=False, cwd=ROOT, env=environment(store=copied), capture_output=True, text=True, timeout=300,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )  # fmt: skip
     assert done.returncode != 0
     assert "cannot be written" in done.stderr or "cannot work with its files" in done.stderr, done.stderr

@@ -270,7 +270,7 @@ def test_ages_are_the_default_of_lifeeval(app, client):
         "questions."
     ) in markup(app, "/", "dataset=lifeeval")
     text = markup(app, "/across")
-    assert "On LifeEval" in text and text.count("so intervals count clusters of these") == 1
+    assert text.count("On LifeEval, intervals count clusters of questions with the same 5 years of age.") == 1
     units = {column["dataset"]: column["cluster"] for column in get(client, "/api/v1/across?metric=brier")["datasets"]}
     assert units["lifeeval"] == "ages" and units["tone"] == "question"
     cited = get(client, f"/api/v1/cite?view={quote('/?dataset=lifeeval', safe='')}")

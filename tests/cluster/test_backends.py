@@ -112,18 +112,35 @@ def test_a_store_that_lost_its_pointer_is_not_treated_as_new(store, url, request
     assert len(models(store)) > 1
 
 
-def test_a_damaged_object_is_named_and_never_read(store, other_host, tmp_path):
-    seed_without_models(store)
-    part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
+def spoil(store, part, tmp_path):
     spoiled = tmp_path / "spoiled"
     spoiled.write_bytes(b"x" * part.bytes)
     store.files.add(f"objects/{part.name}", spoiled)
+
+
+def object_of(store, kind):
+    return next(part for part in all_objects(store.snapshot().connection) if part.kind == kind)
+
+
+def test_a_damaged_object_is_named_and_never_read(store, other_host, tmp_path):
+    seed_without_models(store)
+    part = object_of(store, "responses")
+    spoil(store, part, tmp_path)
     with pytest.raises(DamagedStore, match=f"{part.name} is not what was written"):
-        other_host.snapshot().read_runs("statistics", [part.run], ["position"])
+        other_host.snapshot().read_runs("responses", [part.run], ["clue"])
     assert part.name in str(damage_of(other_host))
     store.files.remove(f"objects/{part.name}")
     with pytest.raises(DamagedStore, match=f"{part.name} is gone"):
-        other_host.snapshot().read_runs("statistics", [part.run], ["position"])
+        other_host.snapshot().read_runs("responses", [part.run], ["clue"])
+
+
+def test_damaged_statistics_are_computed_again(store, other_host, tmp_path):
+    seed_without_models(store)
+    part, columns = object_of(store, "statistics"), ["position", "items", "confidence"]
+    before = store.snapshot().read_runs("statistics", [part.run], columns)
+    spoil(store, part, tmp_path)
+    after = other_host.snapshot().read_runs("statistics", [part.run], columns)
+    assert after[part.run].equals(before[part.run]) and part.name in str(damage_of(other_host))
 
 
 def test_a_damaged_catalogue_is_neither_read_nor_built_upon(store, other_host, tmp_path):

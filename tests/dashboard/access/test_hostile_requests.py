@@ -49,6 +49,8 @@ CALLS = [
     with_changes("POST /api/v1/sessions", "race", until="9999-12-31T23:59:59-12:00"),
     Sent("POST /api/v1/play", written(BODIES["POST /api/v1/play"]), {"Origin": "http://["}),
     Sent("POST /login", b"token=x", {"Origin": "//["}),
+    Sent("GET /api/v1/runs", headers={"Accept": "text/html", "Host": "evil.example"}),
+    drawing(written(DRAWN), {"Accept": "text/html", "X-Forwarded-Host": "["}),
 ]
 
 

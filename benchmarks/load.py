@@ -2,6 +2,7 @@
 
     make bench-load                                     fifteen minutes
     make bench-load BENCH_ARGS='--seconds 60'           a quick look (writes no file unless --out is given)
+    make bench-load BENCH_ARGS='--unusual'              fifty readers with a token each, selections that nobody asked before
 
 An analyst (locust) opens a page of a random dataset, looks for one to five seconds, then changes a filter or opens another page.
 Meanwhile a program uploads runs of 2,000 responses, one after the other with a pause of five seconds.
@@ -9,6 +10,7 @@ Meanwhile a program uploads runs of 2,000 responses, one after the other with a 
 
 from locust import HttpUser, between, events, task  # isort: skip  # first: it replaces blocking calls, such as those of sockets
 from locust.env import Environment  # isort: skip
+from locust.stats import RequestStats  # isort: skip
 
 import argparse
 import itertools
@@ -17,7 +19,8 @@ import tempfile
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 import gevent
 
@@ -25,6 +28,7 @@ from benchmarks.measuring import descendants, machine, markdown_table, resident_
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.seed import seed
 from data.store import open_store
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")
@@ -35,6 +39,9 @@ SLOW, GROWN = 1.0, 1.1  # at most: seconds at p95, and memory of the last third 
 DATASETS = ("pyramid", "lifeeval", "tone", "large")
 PAGES = ("/", "/", "/reliability", "/difficulty", "/compare", "/slices", "/questions")
 JSON = ("leaderboard?metrics=brier,ece", "questions?limit=50", "reliability", "runs")
+
+UNUSUAL = ("leaderboard", "reliability", "questions", "breakdown")
+METRICS = ("brier", "ece", "accuracy", "auroc", "log_score", "ece_debiased")
 
 
 class Analyst(HttpUser):
@@ -67,6 +74,63 @@ class Analyst(HttpUser):
         path, _, own = random.choice(JSON).partition("?")
         query = "" if path == "runs" else "&".join(filter(None, [self.query(), own]))
         self.client.get(f"/api/v1/{path}?{query}", name=f"json {path}")
+
+
+class Reader(HttpUser):
+    """Somebody with a token of their own, behind an address that all share, who asks for a selection that nobody asked before.
+
+    ``tokens`` has a token for each, and ``categories`` those of each dataset.
+    """
+
+    wait_time = between(1, 3)
+    tokens: ClassVar[list[str]] = []
+    categories: ClassVar[dict[str, list[str]]] = {}
+
+    def on_start(self) -> None:
+        """Take a token."""
+        self.client.headers["Authorization"] = f"Bearer {self.tokens.pop()}"
+
+    @task
+    def json(self) -> None:
+        """Ask for random metrics of a random range of difficulty, perhaps in random categories."""
+        dataset = random.choice(list(self.categories))
+        low, high = sorted(random.sample(range(1001), 2))
+        pairs = [("dataset", dataset), ("difficulty", f"{max(0, low - 100) / 1000:.3f}..{min(1000, high + 100) / 1000:.3f}")]
+        chosen = random.sample(self.categories[dataset], random.randint(0, min(3, len(self.categories[dataset]))))
+        pairs += [("category", category) for category in chosen]
+        path = random.choice(UNUSUAL)
+        if path == "leaderboard":
+            pairs.append(("metrics", ",".join(random.sample(METRICS, 3))))
+        self.client.get(f"/api/v1/{path}?{urlencode(pairs)}", name=f"json {path}")
+
+
+def measure_unusual(folder: Path, seconds: int) -> list[str]:
+    """Let readers ask for unusual selections, and return how long the answers took, and which were none."""
+    store = open_store(folder / "store", threads=2)
+    seed(store)
+    Reader.tokens = [Tokens(store.register).create(f"reader-{number}", "read") for number in range(ANALYSTS)]
+    snapshot = store.snapshot()
+    for dataset in DATASETS[:3]:
+        rows = snapshot.rows("select distinct category from questions where dataset = ? and category is not null", [dataset])
+        Reader.categories[dataset] = sorted(category for (category,) in rows)
+    server = start_server(folder / "store", folder / "log", workers=2)
+    environment = Environment(
+        user_classes=[Reader], events=events, host=server.address, stop_timeout=60
+    )  # the last answers count
+    runner = environment.create_local_runner()
+    try:
+        runner.start(ANALYSTS, spawn_rate=ANALYSTS)
+        gevent.sleep(seconds)
+        runner.stop()
+    finally:
+        server.stop()
+    stats = environment.stats
+    return [
+        f"{ANALYSTS} readers behind one address, {seconds} s, selections that nobody asked before; milliseconds:", "",
+        *table_of_times(stats), "",
+        *(f"- {error.occurrences} of `{error.name}`: {error.error}" for error in stats.errors.values()),
+        f"Answers that were refused or failed: {stats.total.num_failures} (goal: 0: {_reached(not stats.total.num_failures)}).",
+    ]  # fmt: skip
 
 
 class Uploads:
@@ -121,14 +185,19 @@ def measure(folder: Path, seconds: int, say: Callable[[str], None]) -> dict[str,
     return {"stats": environment.stats, "uploads": uploads, "memory": memory}
 
 
-def report(result: dict[str, Any], seconds: int, began: str) -> str:
-    """Return the results as Markdown."""
-    stats, uploads, memory = result["stats"], result["uploads"], result["memory"]
+def table_of_times(stats: RequestStats) -> list[str]:
+    """Return how long answers took, by what was asked for, as Markdown."""
     rows = []
     for entry in [*sorted(stats.entries.values(), key=lambda entry: str(entry.name)), stats.total]:
         name = "**all**" if entry is stats.total else f"`{entry.name}`"
         times = [entry.get_response_time_percentile(share) for share in (0.5, 0.95, 1.0)]
         rows.append([name, f"{entry.num_requests:,}", entry.num_failures, *(f"{value:,.0f}" for value in times)])
+    return markdown_table(["asked for", "answers", "errors", "p50", "p95", "most"], rows)
+
+
+def report(result: dict[str, Any], seconds: int, began: str) -> str:
+    """Return the results as Markdown."""
+    stats, uploads, memory = result["stats"], result["uploads"], result["memory"]
     third = max(1, len(memory) // 3)
     early, late = max(memory[third : 2 * third] or memory), max(memory[-third:])
     p95 = stats.total.get_response_time_percentile(0.95) / 1000
@@ -138,7 +207,7 @@ def report(result: dict[str, Any], seconds: int, began: str) -> str:
         f"Written by `benchmarks/load.py`: {began}; {machine().rpartition(', ')[2]} at the end. Two workers, {seconds} s;",
         "analysts, uploads and server share the machine. Times in milliseconds.",
         "",
-        *markdown_table(["asked for", "answers", "errors", "p50", "p95", "most"], rows),
+        *table_of_times(stats),
         "",
         f"Uploads of {SMALL:,} responses: {uploads.stored} stored, {len(uploads.failed)} failed. Peak memory of the server: "
         f"{early / 1e6:,.0f} MB in the second third of the time, {late / 1e6:,.0f} MB in the last.",
@@ -162,7 +231,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=FULL)
     parser.add_argument("--out", type=Path, help=f"file to write (default, at full length: {OUT.name})")
+    parser.add_argument("--unusual", action="store_true", help="print how readers fare who ask for what nobody asked before")
     options = parser.parse_args()
+    if options.unusual:
+        with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
+            seconds = 60 if options.seconds == FULL else options.seconds
+            print("\n".join(measure_unusual(Path(folder), seconds)))
+        return
     began = machine()
     with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
         result = measure(Path(folder), options.seconds, lambda message: print(message, flush=True))

@@ -81,7 +81,12 @@ UNKNOWN_HOST = """{% block main %}<main><h1>This server does not know its name</
 
 def _refused(refusal: RequestDenied) -> Response:
     """Return a refusal: a page for a browser that calls the server by an unknown name, else the common envelope."""
-    if refusal.code == "unknown_host" and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html":
+    programs = request.path.startswith(("/api/", dash_requests.CALLBACKS))
+    if (
+        refusal.code == "unknown_host"
+        and not programs
+        and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+    ):
         return plain_page(UNKNOWN_HOST, "Unknown name", "refused", refusal.status, message=str(refusal))
     return denied(refusal)
 

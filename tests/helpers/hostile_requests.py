@@ -373,6 +373,7 @@ class HostileServer:
         A refusal, and whatever a GET address answers, leaves the store as it was.
         """
         method, path = request.address.split(" ", 1)
+        path = f"/{path.lstrip('/')}"  # the client would take what follows two slashes for a host
         if "<run_id>" in path:
             path = path.replace("<run_id>", self.run())
         path = path.replace("datasets/<dataset>/readers", "datasets/tone/readers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock, RLock
-from typing import Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from cachetools import LRUCache
 
@@ -19,6 +19,7 @@ class Sized(Protocol):
 
 
 T = TypeVar("T", bound=Sized)
+R = TypeVar("R")
 Key = tuple[str, str, str]  # dataset, its base, name of the value
 CAPACITY = 1 << 30  # bytes per process
 
@@ -66,3 +67,26 @@ class RunCache:
         with self._lock:
             for key in [key for key in self._values if key[0][:2] not in current]:
                 del self._values[key]
+
+
+class kept_property(Generic[R]):  # noqa: N801: used as a decorator, like ``functools.cached_property``
+    """An attribute that is computed when it is first asked for, and then kept with its object.
+
+    Unlike ``functools.cached_property`` of Python 3.11, it has no lock that all objects of a class share. With one, a thread
+    that reads values of the cache inside such an attribute, and one that asks for the attribute while it fills the cache, would
+    wait for each other forever.
+    """
+
+    def __init__(self, compute: Callable[[Any], R]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> R:
+        if instance is None:
+            return cast("R", self)
+        value: R = self._compute(instance)
+        instance.__dict__[self._name] = value
+        return value

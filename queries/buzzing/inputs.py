@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
+from data.store.run_cache import kept_property
 from queries.buzzing.parameters import Rules
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
@@ -56,22 +56,22 @@ class RunBuzzing:
     score: Floats
     correct: Floats
 
-    @cached_property
+    @kept_property
     def questions(self) -> Ints:
         """The questions that the run answered, ascending, shape (questions,)."""
         return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
 
-    @cached_property
+    @kept_property
     def passing(self) -> Buzzpoints:
         """The items at which some threshold makes the run buzz."""
         return possible_buzzpoints(self.question, self.score)
 
-    @cached_property
+    @kept_property
     def heard(self) -> NDArray[np.bool_]:
         """Whether a human team heard each of the run's questions, shape (questions,)."""
         return np.isfinite(self.clue_table.opponents.first[self.clue_table.first[self.questions]])
 
-    @cached_property
+    @kept_property
     def wins(self) -> Floats:
         """What a buzz at each item adds to expected wins: pi(f) y, shape (items,). NaN where pi is unknown."""
         pi = (
@@ -81,12 +81,12 @@ class RunBuzzing:
         )
         return pi * self.correct
 
-    @cached_property
+    @kept_property
     def counted(self) -> int:
         """Number of questions over which expected wins are averaged."""
         return len(self.questions) if self.rules.curve == "polynomial" else int(self.heard.sum())
 
-    @cached_property
+    @kept_property
     def steps(self) -> StepFunction:
         """Totals of expected wins, system score and wins against people by threshold, shape (thresholds, 3)."""
         rows = self.passing.rows
@@ -95,7 +95,7 @@ class RunBuzzing:
         worth = np.stack([self.wins[rows], expected_points(opponents, correct, at), correct * opponents.first[at]], axis=-1)
         return totals_by_threshold(self.passing, np.nan_to_num(worth), FLOOR[self.rules.scale])
 
-    @cached_property
+    @kept_property
     def optimum(self) -> ThresholdInterval | None:
         """The thresholds with the highest expected wins; None where expected wins cannot be computed or there are no scores."""
         if not self.counted or not self.scored:
@@ -117,7 +117,7 @@ class RunBuzzing:
             return requested
         return representative_threshold(self.optimum)
 
-    @cached_property
+    @kept_property
     def buzzes(self) -> Ints | None:
         """Indices of the items at which the run buzzes, at the threshold in use, shape (buzzes,); None without a threshold."""
         return None if self.threshold is None else buzzpoints_at(self.passing, self.threshold)
@@ -246,7 +246,7 @@ class ClueTable:
     left_out_plays: dict[str, int]
     guesses: pl.DataFrame | None = None
 
-    @cached_property
+    @kept_property
     def opponents(self) -> Opponents:
         """What a buzz at each clue faces among the human teams."""
         people = self.teams.filter(team_kind="human")

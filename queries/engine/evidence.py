@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial, wraps
+from functools import partial, wraps
 from itertools import pairwise
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data.store.run_cache import kept_property
 from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
 from queries.engine.bootstrap import (
     MAX_CLUSTERS,
@@ -140,7 +141,7 @@ class Evidence:
 
     # -- runs and rows -------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @kept_property
     def rows(self) -> Rows:
         return self.source if isinstance(self.source, Rows) else self.source([run.run for run in self.runs])
 
@@ -157,7 +158,7 @@ class Evidence:
     def binned(self) -> dict[str, SparseColumn]:
         return self.rows.binned
 
-    @cached_property
+    @kept_property
     def statistics(self) -> dict[str, Column]:
         """All statistics of the rows. Equal-mass bins are those of all items of a run."""
         by_mass = self.conventions.mass_bins is not None and self.rows.items is not None
@@ -167,7 +168,7 @@ class Evidence:
     def run_of_rows(self) -> Ints:
         return self.rows.run
 
-    @cached_property
+    @kept_property
     def starts(self) -> Ints:
         """Index of each run's first row, shape (runs,)."""
         return np.searchsorted(self.run_of_rows, np.arange(len(self.runs)))
@@ -182,7 +183,7 @@ class Evidence:
         """Number of questions of the selection, answered or not."""
         return len(self.selected_questions)
 
-    @cached_property
+    @kept_property
     def questions(self) -> NDArray[Any]:
         """Question id of each row, shape (rows,)."""
         return self.selected_questions[self.places]
@@ -232,7 +233,7 @@ class Evidence:
 
     # -- units ---------------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @kept_property
     def units(self) -> Units:
         """The units of inference: what is drawn, left out and flipped."""
         return self.clustered or Units.single(self.selected_questions)
@@ -246,16 +247,16 @@ class Evidence:
     def drawn_from(self) -> int:
         return self.units.drawn_from
 
-    @cached_property
+    @kept_property
     def unit_of_rows(self) -> Ints:
         return self.units.of_questions[self.places]
 
-    @cached_property
+    @kept_property
     def clusters(self) -> Ints:
         """Group of units that each row's question is drawn with, shape (rows,)."""
         return self.units.drawn[self.places]
 
-    @cached_property
+    @kept_property
     def _parts(self) -> _UnitParts:
         """The parts of runs that are in one unit: rows, where units are questions."""
         if self.units.are_questions:
@@ -390,7 +391,7 @@ class Evidence:
         of_samples = {name: self.rows.samples.sums[name] for name in read}
         return {**self.rows.samples.means(metric.contributions(of_samples, self.conventions), contributions)}
 
-    @cached_property
+    @kept_property
     def _by_fold(self) -> dict[str, Column]:
         """Each row's sums, placed at the fold of its unit: the columns that ``kernels.bins.fold_totals`` sums."""
         items, confidence, correct = (sparse(self.statistics[name]) for name in BIN_COLUMNS)
@@ -548,12 +549,12 @@ class Evidence:
         assert self.rows.items is not None, "gathered for metrics that need no items"
         return self.rows.items
 
-    @cached_property
+    @kept_property
     def _items_before(self) -> Ints:
         """Number of items before each row and, last, of all items, shape (rows + 1,)."""
         return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
 
-    @cached_property
+    @kept_property
     def item_cuts(self) -> Ints:
         """Index of each run's first item and, last, the number of items, shape (runs + 1,)."""
         cuts: Ints = self._items_before[np.append(self.starts, len(self.places))]
@@ -624,7 +625,7 @@ class Evidence:
 
         return self.once(("pairs by row", metric.pairs), compute)
 
-    @cached_property
+    @kept_property
     def _mass_drawn(self) -> dict[str, Floats]:
         count = self.conventions.mass_bins or 0
         bins = self._by_run(partial(mass_bins_replicates, count=count), None)  # (3, bins, REPLICATES, runs)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from data.store import Snapshot
+from data.store.run_cache import kept_property
 from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine import distribution_statistics
 from queries.engine.bootstrap import MAX_CLUSTERS
@@ -124,7 +125,7 @@ class _StoredTotals:
 
         return {sums: snapshot.cached(dataset, key, runs, partial(read, sums)) for sums, key in keys.items()}
 
-    @cached_property
+    @kept_property
     def _needed(self) -> set[Sums]:
         metrics, conventions = [*self.reader.metrics, *ALWAYS_SUMMED], self.evidence.conventions
         counts = [sums(metric, conventions) for metric in metrics for sums in (counts_of, outcomes_of)]
@@ -141,7 +142,7 @@ class _StoredTotals:
             digest.update(repr((selection.difficulty, self._runs_of_difficulties)).encode())
         return f"{sums.key}, {digest.hexdigest()}"
 
-    @cached_property
+    @kept_property
     def _runs_of_difficulties(self) -> list[tuple[Any, ...]]:
         sql = "select run, model from runs where dataset = $d and withdrawn_at is null order by position"
         return self.reader.snapshot.rows(sql, {"d": self.reader.selection.dataset})

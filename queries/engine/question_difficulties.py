@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.store.run_cache import kept_property
 from data.sufficient_statistics import LIKELIER
 from queries.engine import run_columns
 from queries.engine.run_columns import ResponseOrder, float_array, response_values, rows_of_questions
@@ -82,7 +82,7 @@ class OtherRuns:
             self._difficulties[no_others] = np.where(models >= MIN_OTHER_MODELS, np.round(1 - mean, DECIMALS), np.nan)
         return self._difficulties[no_others]
 
-    @cached_property
+    @kept_property
     def _of_all(self) -> _Sums:
         return self._sums(self.counted)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.store.run_cache import kept_property
 from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, STATISTICS, Bins, Items, bin_sums, sums
 from queries.engine import distribution_statistics, run_columns
 from queries.engine.distribution_columns import RunDistributions
@@ -163,7 +163,7 @@ class RowReader:
     responses: Mapping[str, Responses] | None = None
     distributions: Mapping[str, RunDistributions] | None = None
 
-    @cached_property
+    @kept_property
     def reads(self) -> set[str]:
         """The statistics that the metrics are computed from."""
         conventions = self.selection.conventions
@@ -171,7 +171,7 @@ class RowReader:
         cut = {*BIN_COLUMNS} if conventions.mass_bins else set()  # from the items
         return reads - cut | ({SIDES_RIGHT} if conventions.forecasts else set())
 
-    @cached_property
+    @kept_property
     def with_items(self) -> bool:
         """Whether there is a metric that needs more than the stored statistics of questions."""
         conventions = self.selection.conventions
@@ -179,17 +179,17 @@ class RowReader:
         by_mass = conventions.mass_bins is not None and any(metric.binned for metric in self.metrics)
         return rebinned or by_mass or NET_REWARD in self.reads or any(metric.pairs is not None for metric in self.metrics)
 
-    @cached_property
+    @kept_property
     def stored(self) -> bool:
         """Whether the stored statistics can be used: all items of each question, those with a confidence, are selected."""
         other_states = has_other_states(self.runs, self.selection.items)
         return self.responses is None and not self.selection.filters_items and not other_states
 
-    @cached_property
+    @kept_property
     def positions(self) -> Ints:
         return self.questions["position"].cast(pl.Int64).to_numpy()
 
-    @cached_property
+    @kept_property
     def difficulties(self) -> QuestionDifficulties:
         return read_difficulties(self.snapshot, self.selection, self.questions)
 
@@ -214,7 +214,7 @@ class RowReader:
         row = np.searchsorted(rows.run * width + rows.places, run * width + of_samples.places)
         return replace(rows, samples=Samples(row, of_samples.sums))
 
-    @cached_property
+    @kept_property
     def _samples(self) -> dict[str, int]:
         return dict(self.runs.select("run", "samples").iter_rows())
 

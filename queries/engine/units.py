@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.store.run_cache import kept_property
 from queries.engine.bootstrap import cluster_count, question_clusters
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Floats, Ints
@@ -51,7 +51,7 @@ class Units:
         """Number of groups of units from which replicates are drawn; see ``question_clusters``."""
         return cluster_count(self.count)
 
-    @cached_property
+    @kept_property
     def drawn(self) -> Ints:
         """Group of units with which each question is drawn, shape (selected,)."""
         return question_clusters(self.count)[self.of_questions]

@@ -1,5 +1,6 @@
 """The cache of values of runs: what it holds, what it drops, and which caller reads a value."""
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import pytest
 
 from data.store import Snapshot, open_store
 from data.store.cache_validity_tokens import State
-from data.store.run_cache import RunCache
+from data.store.run_cache import RunCache, kept_property
 
 
 def array(size):
@@ -100,3 +101,35 @@ def test_a_store_drops_values_of_datasets_that_are_gone(tmp_path):
     after = store.snapshot()
     assert after.run_cache is before.run_cache
     assert len(after.cached("gone", "a", ["r"], reading(2, []))[0]) == 2
+
+
+def test_attributes_that_read_the_cache_wait_for_nobody(run_cache):
+    """While one object's attribute waits for the cache, whoever fills the cache can ask for that of another object."""
+    asked, filling = threading.Event(), threading.Event()
+
+    class Rows:
+        def __init__(self, needs_cache):
+            self.needs_cache = needs_cache
+
+        @kept_property
+        def number(self):
+            if self.needs_cache:
+                asked.set()
+                assert filling.wait(60)
+                run_cache.get(KEY, ["r1"], reading(10, []))
+            return 10
+
+    def fill(missing):
+        filling.set()
+        assert asked.wait(60)
+        return {run: array(Rows(needs_cache=False).number) for run in missing}
+
+    threads = [
+        threading.Thread(target=lambda: Rows(needs_cache=True).number, daemon=True),
+        threading.Thread(target=lambda: run_cache.get(KEY, ["r2"], fill), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from benchmarks.measuring import write_figures
+
 FILE = Path(__file__).with_name("kills.md")
 TEST = "tests/cluster/test_change_kills.py"  # fails if a change is lost, is there in part, or is not in the audit
 
@@ -39,19 +38,6 @@ def report(folder: Path) -> str:
     return "\n".join([*lines, "", f"In all: {kills:,} kills of {len(rows)} kinds of change and store."]) + "\n"
 
 
-def main() -> int:
-    """Run the test; write the file if it passed."""
-    with tempfile.TemporaryDirectory() as name:
-        environment = {"CLUSTER_KILLS": "100"} | os.environ | {"SOAK_FIGURES": name}
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-m", "cluster", TEST, *sys.argv[1:]], check=False, cwd=ROOT, env=environment
-        )
-        text = report(Path(name))
-    if done.returncode == 0:
-        FILE.write_text(text, encoding="utf-8")
-    print(text)
-    return done.returncode
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    kills = os.environ.get("CLUSTER_KILLS", "100")
+    sys.exit(write_figures(FILE, ("-q", "-m", "cluster", TEST), {"CLUSTER_KILLS": kills}, report))

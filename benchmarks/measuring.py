@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+ROOT = Path(__file__).parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -114,6 +118,27 @@ def _stat(pid: int) -> list[str]:
 
 
 # -- reports -----------------------------------------------------------------------------------------------------------
+
+
+def write_figures(file: Path, arguments: Sequence[str], environment: Mapping[str, str], report: Callable[[Path], str]) -> int:
+    """Run pytest; ``report`` makes a text of the figures that the tests left in a folder. Write it if they passed.
+
+    In the arguments, ``{folder}`` stands for the folder. Returns pytest's exit code.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *(argument.replace("{folder}", folder) for argument in arguments),
+            *sys.argv[1:],
+        ]
+        code = subprocess.run(command, check=False, cwd=ROOT, env=os.environ | environment | {"SOAK_FIGURES": folder}).returncode
+        text = report(Path(folder))
+    if code == 0:
+        file.write_text(text, encoding="utf-8")
+    print(text)
+    return code
 
 
 def machine() -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).parents[1]
+from benchmarks.measuring import write_figures
+
 FILE = Path(__file__).with_name("uploads-soak.md")
 TESTS = ("tests/soak", "tests/data/readers/test_hostile_files.py", "tests/data/readers/test_readers_fuzzed.py")
 TITLES = {
@@ -73,21 +72,6 @@ def table(folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Run the tests; write the file if they passed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit1",
-             f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
-            check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
-        )  # fmt: skip
-        report = table(folder)
-    if done.returncode == 0:
-        FILE.write_text(report, encoding="utf-8")
-    print(report)
-    return done.returncode
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    options = ("-q", "-m", "soak or not soak", "-o", "junit_family=xunit1", "--junitxml={folder}/report.xml")
+    sys.exit(write_figures(FILE, (*options, *TESTS), {"HYPOTHESIS_PROFILE": "soak"}, table))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 from dash import html
 from dash.development.base_component import Component
@@ -18,6 +18,7 @@ from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from dashboard.ui.text import percent, short
 from data.plurals import counted
 from data.store.answer_states import WORDS
+from data.store.run_cache import kept_property
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
 from queries.question_order import QUESTION_METRICS
@@ -60,12 +61,12 @@ class RunAtClue:
     clue: int
     undisputed: bool
 
-    @cached_property
+    @kept_property
     def answer(self) -> ClueResponse | None:
         """The answer at the clue."""
         return next((answer for answer in self.run.one_per_clue() if answer.clue == self.clue), None)
 
-    @cached_property
+    @kept_property
     def guesses(self) -> list[str]:
         """All guesses at the clue, of several samples or people."""
         return [other.guess or "no answer" for other in self.run.clues if other.clue == self.clue and not other.failed]

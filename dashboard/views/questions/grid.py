@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from textwrap import shorten
 from typing import Any
@@ -25,6 +25,7 @@ from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, RunStyle, ru
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted
+from data.store.run_cache import kept_property
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
 from queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sparklines
@@ -58,31 +59,31 @@ class QuestionGrid:
     sort: Sort
     highlighted: tuple[str, ...]
 
-    @cached_property
+    @kept_property
     def runs(self) -> list[str]:
         """The runs that have a column, in order of import: all if they are few, otherwise the highlighted ones."""
         known = self.selected_runs
         return known if len(known) <= MAX_HIGHLIGHTED else [run for run in known if run in self.highlighted]
 
-    @cached_property
+    @kept_property
     def selected_runs(self) -> list[str]:
         """The runs that pass the filters, in order of import."""
         return [run for run, _, _ in self.facets.runs if run in self.selected]
 
-    @cached_property
+    @kept_property
     def names(self) -> dict[str, str]:
         """Display name of each run of the dataset; for a withdrawn run, its id."""
         names = names_of(run for run, _, _ in self.facets.runs)
         labels = dict(zip(names, distinct_short_names([*names.values()]), strict=True))
         return {run: run for run in self.facets.withdrawn} | {run: RunName(name, labels[run]) for run, name in names.items()}
 
-    @cached_property
+    @kept_property
     def run_colours(self) -> Mapping[str, str]:
         """Colour of each highlighted run of the grid, by run id."""
         every = self._colours
         return {run: every[run] for run in self.runs if run in every}
 
-    @cached_property
+    @kept_property
     def _colours(self) -> RunColours:
         return run_colours(self.facets, self.highlighted)
 
@@ -178,7 +179,7 @@ class QuestionGrid:
             ]
         return columns + [self._run_column(run) for run in self.runs]
 
-    @cached_property
+    @kept_property
     def _headings(self) -> dict[str, str]:
         """Names of the runs that have a column, shortened to fit it."""
         return dict(zip(self.runs, distinct_short_names([self.names[run] for run in self.runs], MAX_HEADING_LENGTH), strict=True))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -39,6 +39,7 @@ from dashboard.ui.section import heading, note, section
 from dashboard.views.cite import cite
 from dashboard.views.metrics import metric_definition_section
 from dashboard.views.report.static import DEFINITION, Key, Links, StaticPage, view_key, without_signature
+from data.store.run_cache import kept_property
 from queries.metric_definitions import metric_definitions
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Texts
@@ -71,7 +72,7 @@ class FileView:
             item = names_of([item]).get(item, item)
         return " · ".join([f"{self.page.title} {item}" if item else self.page.title, self.request.facets.title, *self._filters()])
 
-    @cached_property
+    @kept_property
     def cited(self) -> Cited[Any] | None:
         """The table that papers can cite; None if the page has none, or nothing in it."""
         try:

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from dashboard.http.paths import address, question_path, run_path
@@ -17,6 +16,7 @@ from dashboard.service import service
 from dashboard.ui.frame import header
 from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, frame, read_view
 from dashboard.views.report.static import Key, Links, StaticPage, view_key
+from data.store.run_cache import kept_property
 
 LOADED = '<link rel="stylesheet" href="{root}assets/clueline.css">\n<script src="{root}assets/before_first_paint.js"></script>'
 SCRIPT = '<script src="{root}assets/{name}"></script>'
@@ -45,11 +45,11 @@ class Site:
         shutil.copytree(ASSETS / "fonts", self.folder / "assets" / "fonts")
         shutil.copy2(PLOTLY, self.folder / "assets" / PLOTLY.name)
 
-    @cached_property
+    @kept_property
     def chosen(self) -> Pairs:
         return [("dataset", self.dataset)]
 
-    @cached_property
+    @kept_property
     def places(self) -> dict[str, list[tuple[str, str]]]:
         """Path and title of the pages in the navigation."""
         saved = {page.path for page in PAGES.values() if page.shows_something}
@@ -57,7 +57,7 @@ class Site:
         places = {place: [(path, title) for path, title in pages if path in saved] for place, pages in listed}
         return {place: pages for place, pages in places.items() if pages}
 
-    @cached_property
+    @kept_property
     def files(self) -> dict[str, str]:
         """The address of each page, by the name of its file."""
         pages = [path for listed in self.places.values() for path, _ in listed]
@@ -67,7 +67,7 @@ class Site:
         files |= {f"questions/{name}": question_path(self.dataset, question) for name, question in named}
         return files | {f"runs/{run}.html": run_path(run) for run, _, _ in service().facets(self.dataset).runs}
 
-    @cached_property
+    @kept_property
     def targets(self) -> dict[Key, str]:
         keys = [(view_key(link), name) for name, link in self.files.items()]
         return {key: name for (path, pairs), name in keys for key in ((path, pairs), (path, frozenset()))}

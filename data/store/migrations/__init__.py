@@ -8,7 +8,7 @@ difficulties are recomputed after the last step of every migration, so a step ne
 A step can also have ``revert(connection)``, which restores the tables to what they were before it. Then hosts can be upgraded one
 by one: until somebody migrates the store, this version reads the previous schema as if the last step had been applied, and still
 writes the previous schema. ``revert`` raises ``NeedsMigration`` if the earlier tables cannot hold what was written. If responses
-or statistics have new columns, the step's ``FORM_BEFORE`` is the form of files that the previous version reads.
+have new columns, the step's ``FORM_BEFORE`` is the form of files that the previous version reads.
 
 The table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """

@@ -13,7 +13,7 @@ from data.store.run_tags import LABEL
 
 UNTOLD = (LABEL, "notes")  # tags that are not facts to tell runs apart by
 DAY, MINUTE = 10, 16  # characters of a time
-FACT = re.compile(r"[-+.\d%]+|yes|no|true|false", re.IGNORECASE)  # a value that says little without its name
+FACT = re.compile(r"(?!\d{4}-\d)[-+.\d%]+|yes|no|true|false", re.IGNORECASE)  # a value that says little without its name; no date
 
 
 class RunParts(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +44,7 @@ from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, TAGS, Column, stage
 from data.importing.table_contract import TABLES as CONTRACTS
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
@@ -54,6 +54,7 @@ from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
+DATE = "date"  # the tag that says when a run was made, as a file states it
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 CONTENT = "content"  # aligns questions by text and reference answer
 ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.align``
@@ -266,6 +267,13 @@ class Staging:
         sql = f"insert into {into} by name select *, {source} as file from ({select})"
         row = execute(self.connection, sql, parameters or {}).fetchone()
         return int(row[0]) if row else 0
+
+    def add_dates(self, name: str, dates: Mapping[RunKey, str]) -> None:
+        """Tag runs with the dates that ``name`` states for them."""
+        rows = [[*run, DATE, day] for run, day in dates.items()]
+        file = self.add_rows(name, pl.DataFrame(rows, ["dataset", *(column.name for column in TAGS)], orient="row"))
+        self.load(file, (Column("dataset"), *TAGS))
+        self.add("tags", file, "from loaded")
 
     def add_grades(self, file: TableFile | FrameFile, columns: Sequence[str]) -> None:
         """Add the further gradings of the responses of a loaded file. Columns without the prefix of a grading are ignored."""

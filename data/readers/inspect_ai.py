@@ -45,16 +45,18 @@ C, I, P and N are 1, 0, 1/2 and 0; a scorer with a value that is not a number be
 `confidence` in a score's metadata, in upper or lower case. It applies to all scorers of the sample that state none themselves:
 the run `verbalized`. If the log has log-probabilities, there is a run `token`. For a multiple-choice answer, it has the
 probabilities of all letters at the answer's letter if they are all among the likely tokens, otherwise the probability of that
-letter; for any other answer, the mean probability of its tokens. If there are several scorers, each is a run, named
-`verbalized (SCORER)`. If a value has several parts, each part is a scorer. If a score was edited, the last edit counts. Samples
-without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
-answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
-other samples, but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A
-sample's metadata can name a `category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs
-of a task and model, the last finished one counts. If the log states an accuracy that its samples do not have, there is a warning.
+letter; for any other answer, the mean probability of its tokens. If there are several scorers, each is a run, named `verbalized
+(SCORER)`. If a value has several parts, each part is a scorer. If a score was edited, the last edit counts. Samples without a
+score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an answer that a
+content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in other samples,
+but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A sample's metadata can name a
+`category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs of a task and model, the last
+finished one counts. The day of a log is the tag `date` of its runs. If the log states an accuracy that its samples do not have,
+there is a warning.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 TOKEN = "token"
 SHELL, CHUNKED = "sample.json", re.compile(r"_epoch_\d+$")  # of a sample that is stored in chunks, and how its folder ends
 UNSCORED = "the sample is not scored"
@@ -261,6 +263,7 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
         name, dataset, title=task or dataset, source=f"Inspect AI, task {task or dataset}",
         model=model if isinstance(model, str) and model else None,
         classes=shared_classes([sample.options for sample in samples]),
+        date=day[0] if (day := DAY.match(str(about.get("created")))) else "",
     )  # fmt: skip
     _add_runs(log, samples, staging, _published(header))
     log.add_to(staging, options)

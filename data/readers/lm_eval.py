@@ -46,12 +46,13 @@ FORMAT = Format(
     rules="""
 The options' probabilities are the softmax of their log-likelihoods, and the guess is the option with the greatest. `acc` says
 whether it is right; if `acc` is absent, `target` does. `acc_norm` is not read. The text of a question is taken from `doc`,
-because prompts differ between models; its `category` or `subject` is the question's category. If a file has several filters,
-each is a run, named `likelihood (FILTER)`. The model is the one you give, otherwise the `model_name` in the `results_*.json`
-next to the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well.
-If a folder has several files of samples of a task, the latest one counts. A later log must have the same questions and answers
-as the first one of its task; logs that are imported together share their questions. Generated answers are the run
-`no confidence`, right as `exact_match` or another metric of the sample says. Tasks of a single likelihood are refused.
+because prompts differ between models; its `category` or `subject` is the question's category. If a file has several filters, each
+is a run, named `likelihood (FILTER)`. The model is the one you give, otherwise the `model_name` in the `results_*.json` next to
+the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well. If a
+folder has several files of samples of a task, the latest one counts. The date in a file's name is the run's tag `date`. A later
+log must have the same questions and answers as the first one of its task; logs that are imported together share their questions.
+Generated answers are the run `no confidence`, right as `exact_match` or another metric of the sample says. Tasks of a single
+likelihood are refused.
 """,
 )
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl(?:\.gz|\.zst)?$")
@@ -174,7 +175,7 @@ def _read_file(
     samples = list(_samples(file, staging))
     log = EvaluationLog(
         file.name, dataset, title=task or dataset, source=f"lm-evaluation-harness, task {task or dataset}", model=model,
-        classes=shared_classes([sample.options for sample in samples]),
+        classes=shared_classes([sample.options for sample in samples]), date=(match["date"] or "")[:10] if match else "",
     )  # fmt: skip
     filters = {sample.filtered for sample in samples}
     if len({len(sample.options) for sample in samples}) == 1 and len(samples[0].options) == 1:

@@ -53,9 +53,10 @@ WRITERS = {"towns": write_towns, "rivers": write_rivers, "peaks": write_peaks}
 
 
 def fill(store, folder, models=MODELS):
-    """Import what each tool wrote about all models in each month, which the label says."""
+    """Import what each tool wrote about all models in each month, which the date of a log says, or the label of a table."""
     for month in MONTHS:
         for dataset, name in TOOLS.items():
             draw = random.Random(f"{dataset} {month}")
             WRITERS[dataset](folder / month / dataset, [name(model) for model in models], month, draw)
-        import_paths(store, [folder / month / dataset for dataset in TOOLS], ImportOptions(tags=(("label", month),)))
+            tags = () if dataset != "peaks" else (("label", month),)
+            import_paths(store, [folder / month / dataset], ImportOptions(tags=tags))

@@ -76,6 +76,7 @@ class EvaluationLog:
             which the same question text was answered.
         kind: blank for ``incremental`` with moments and ``single`` without.
         problems: found so far; any of them refuses the log.
+        date: the day of the evaluation, YYYY-MM-DD; blank if the log does not say.
         published: the accuracy that the log states, by model (None for that of the log) and elicitation.
     """
 
@@ -89,6 +90,7 @@ class EvaluationLog:
     percent: bool = False
     moments: tuple[str, ...] = ()
     kind: str = ""
+    date: str = ""
     problems: list[Problem] = field(default_factory=list)
     published: dict[tuple[str | None, str], float] = field(default_factory=dict)
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
@@ -201,6 +203,12 @@ class EvaluationLog:
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
                 guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
         )
+        if self.date:
+            runs = {(answer["model"], answer["elicitation"]) for answer in self._answers}
+            keys = [
+                RunKey(self.dataset, options.model or str(m), options.elicitation or str(e)) for m, e in sorted(runs, key=str)
+            ]
+            staging.add_dates(self.name, dict.fromkeys(keys, self.date))
 
     def _find_stated(self, staging: Staging, options: ImportOptions) -> None:
         """Take the confidences that outputs state by the pattern of the options, or offer the usual pattern that fits."""

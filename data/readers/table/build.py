@@ -15,8 +15,8 @@ from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import frame, literal
 from data.importing.column_mapping import BadMapping, read_pattern
 from data.importing.report import Hint, Problem, refuse
-from data.importing.staging import UNSTATED, ImportOptions, Staging
-from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, TAGS, Column, attribute_names
+from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, Column, attribute_names
 from data.plurals import counted
 from data.readers.responses import attribute_map, report_attributes
 from data.readers.shared.evaluation_log import STATED, align_questions, dataset_id, letters, with_choices
@@ -349,12 +349,8 @@ def stage(builder: Builder, staging: Staging) -> None:
     _add_responses(builder, staging, rows, of_responses)
     dates = builder.cells("date")
     if any(dates):
-        tags = {(row["dataset"], row["model"], row["elicitation"]): dates[int(str(row["row"]))] for row in rows}
-        file = staging.add_rows(table.name, pl.DataFrame(
-            [{"dataset": d, "model": m, "elicitation": e, "tag": "date", "value": day} for (d, m, e), day in tags.items()]
-        ))  # fmt: skip
-        staging.load(file, (Column("dataset"), *TAGS))
-        staging.add("tags", file, "from loaded")
+        runs = {RunKey(*(str(row[key]) for key in RunKey._fields)): dates[int(str(row["row"]))] for row in rows}
+        staging.add_dates(table.name, {run: day for run, day in runs.items() if day})
     if builder.unresolved:
         rows_left_out = counted(builder.unresolved, "row")
         staging.report.warnings.append(f"{table.name}: {rows_left_out} of questions without an outcome, left out")

@@ -106,7 +106,7 @@ def test_two_months_of_a_model_have_two_names(merged):
     name = TOOLS["towns"](MODELS[0])
     a, b = (row["run"] for row in get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"])
     names = get(merged.test_client(), f"{API}compare?dataset=towns&a={a}&b={b}")["names"]
-    assert sorted(names.values()) == [f"{name} · {month}" for month in MONTHS]
+    assert sorted(names.values()) == [f"{name} · {month}-15" for month in MONTHS]
     text = words(drawn(merged, "compare", f"dataset=towns&a={a}&b={b}"))
     assert all(month in text for month in MONTHS)
 
@@ -156,8 +156,8 @@ def test_a_baseline_can_be_pinned(versioned):
     assert [row["verdict"] for row in answer["runs"]] == ["worse", "baseline", "worse", "not shown to differ"]
     assert [row["run"] for row in table(client, f"{API}versions/opus.csv?baseline={runs[1]}")] == runs
     text = words(drawn(app, "model", f"baseline={runs[1]}", None, "opus"))
-    assert "2025 is not shown to differ from the baseline date 2024-02-01" in text and "Over time" in text
-    assert "2025 is better than the baseline date 2024-01-01" in words(drawn(app, "model", "", None, "opus"))
+    assert "2025 is not shown to differ from the baseline 2024-02-01" in text and "Over time" in text
+    assert "2025 is better than the baseline 2024-01-01" in words(drawn(app, "model", "", None, "opus"))
     assert error(client, f"{API}versions/opus?baseline=nobody", 400)["field"] == "baseline"
     assert error(client, f"{API}versions/opus?on=rivers", 400)["allowed"] == ["towns"]
     assert client.get("/models/opus?baseline=nobody").status_code == 400

@@ -40,8 +40,9 @@ class _SettingType(click.ParamType[Any]):
 @click.command()
 @click.option("--host", type=_SettingType("host"), help="Address to listen on, instead of CLUELINE_HOST.")
 @click.option("--port", type=_SettingType("port"), help="Port to listen on, instead of CLUELINE_PORT.")
+@click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser of this machine, if it has one.")
 @click.pass_obj
-def serve(settings: Settings, **overrides: Any) -> None:
+def serve(settings: Settings, opens: bool, **overrides: Any) -> None:
     """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty, unless
     CLUELINE_SAMPLES=no.
     """
@@ -60,20 +61,28 @@ def serve(settings: Settings, **overrides: Any) -> None:
         raise
     except StoreError:
         pass  # the pages show what is wrong with it
-    _print_link(settings, store)
+    link = _print_link(settings, store)
     # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
     os.environ.update({environment_variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.server"])
+    command = [sys.executable, "-m", "dashboard.process.server"]
+    os.execv(sys.executable, [*command, link] if link and opens and _has_browser() else command)
 
 
-def _print_link(settings: Settings, store: Store) -> None:
-    """Print a link that signs a browser in, if the owner of this machine starts a server that only this machine reaches."""
+def _print_link(settings: Settings, store: Store) -> str | None:
+    """Print and return a link that signs a browser in, if a server that only this machine reaches is started on a terminal."""
     if not (sys.stdout.isatty() and is_loopback(settings.host) and "token" in (settings.uploads, settings.read)):
-        return
+        return None
     with suppress(StoreError, TokenError, OSError):
-        code = new_code(Tokens(store.register))
-        click.echo(f"To sign a browser in, once and within {MINUTES} minutes: {address(settings)}/login?once={code}")
+        link = f"{address(settings)}/login?once={new_code(Tokens(store.register))}"
+        click.echo(f"To sign a browser in, once and within {MINUTES} minutes: {link}")
+        return link
+    return None
+
+
+def _has_browser() -> bool:
+    """Return whether there is a browser with a window. One in the terminal would take the place of the server's lines."""
+    return sys.platform == "darwin" or any(map(os.environ.get, ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")))
 
 
 def _check_port(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Runs the app under gunicorn: ``python -m dashboard.process.server``, which ``python -m dashboard serve`` becomes.
+"""Runs the app under gunicorn: ``python -m dashboard.process.server [LINK]``, which ``python -m dashboard serve`` becomes.
 
 Nothing here may import DuckDB or polars before the workers are forked, because neither survives a fork.
 """
@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from typing import Any
@@ -39,8 +40,9 @@ class ServerLog(Logger):
 class Server(BaseApplication):
     """gunicorn with our settings. Each worker creates its own app, so DuckDB is opened after the fork."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, link: str = "") -> None:
         self.settings = settings
+        self.link = link  # what to open in a browser as soon as the server is ready
         self.app: Flask | None = None  # the app of this worker; None in the first process
         self.terminating = False  # whether the first process was told to terminate
         self.figures = ""  # the folder where workers store metrics for Prometheus
@@ -136,6 +138,9 @@ class Server(BaseApplication):
             arbiter.log.info("Clueline is at %s", address(self.settings))
         else:
             print(f"Clueline is at {address(self.settings)}  (press Ctrl-C to stop)", flush=True)
+        if self.link:
+            command = [sys.executable, "-m", "webbrowser", self.link]
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
 def address(settings: Settings) -> str:
@@ -166,4 +171,4 @@ if __name__ == "__main__":
     settings = read_settings()
     logs.configure(settings)
     limit_numpy_threads(settings.workers)
-    Server(settings).run()
+    Server(settings, *sys.argv[1:]).run()

@@ -209,11 +209,11 @@ def swatch(colour: str | None) -> html.Span:
     return html.Span(className="swatch", style={"background": colour or OTHERS}, **aria(hidden="true"))
 
 
-MAX_PANELS = 16  # with more runs, only those in colour have a panel
+MAX_PANELS = 12  # with more runs, only those in colour have a panel
 Panels = Annotated[
     Literal["", "all"],
     Choice(
-        "`all`: a panel for every run; by default, of more than 16 runs only the best eight or the pinned ones",
+        "`all`: a panel for every run; by default, of more than 12 runs only the best eight or the pinned ones",
         ("all",),
         blank=True,
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.published_values import parts_menu, published_parts
 from dashboard.ui.quizbowl import question_column
-from dashboard.ui.runs import RunStyle, run_colours, run_names
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.ui.text import p_value_text, percent, short
@@ -43,7 +44,7 @@ from queries.breakdown import (
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.question_difficulties import FROM_RUNS
 from queries.engine.ranked_metric_rows import MetricCell
-from queries.leaderboard import leaderboard
+from queries.leaderboard import LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.published_values import published
 from queries.selection.facets import Facets
@@ -134,8 +135,9 @@ def heat_map(
     style: RunStyle,
     link: Callable[[str], str],
     tested: Slices,
+    models: Collection[str],
 ) -> html.Section:
-    """Return a row per run and one for their mean, a column per part; the worse a value, the more orange, the better, the bluer.
+    """Return a row per run and one for the mean of ``models``, a column per part; orange is worse, blue is better.
 
     ``whole`` is the metric on the whole selection, by run id; it sets the order of the rows. ``link`` maps the value of a part to
     the address of its leaderboard. Cells whose difference ``tested`` finds significant have a frame.
@@ -157,7 +159,7 @@ def heat_map(
     }
 
     def name(run: str | None) -> Content:
-        return style.dot(run) if run else "Mean of the runs"
+        return style.dot(run) if run else "Mean of the ranked runs" if len(models) < len(whole) else "Mean of the runs"
 
     def cell(part: str | None, run: str, ranked: int) -> Cell:
         stated = cells.get((part, run))
@@ -173,17 +175,17 @@ def heat_map(
         return Cell(value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
 
     def part_column(part: BreakdownPart) -> PageColumn:
-        ours = [row.metrics[metric.key] for row in part.rows]
+        ours = [row.metrics[metric.key] for row in part.rows if row.run in models]
         title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
         return PageColumn(
             noted(title, counted(part.questions, "question")),
-            lambda run: cell(part.value, run, len(ours)) if run else _mean(ours),
+            lambda run: cell(part.value, run, len(part.rows)) if run else _mean(ours),
             number=True,
         )
 
     columns: Columns = [
         PageColumn("Run", name),
-        PageColumn("All", lambda run: whole[run].value if run else _mean(whole.values()), number=True),
+        PageColumn("All", lambda run: whole[run].value if run else _mean([whole[run] for run in models]), number=True),
         *map(part_column, result.parts),
     ]
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
@@ -204,6 +206,7 @@ def _mean(cells: Iterable[MetricCell]) -> float | None:
 
 
 MAX_SIGNIFICANT = 200  # significant rows in a table
+SHOWN = 10  # of these, those with the largest differences; the others are folded away
 MAX_OTHERS = 10  # of the others, those with the largest differences
 
 
@@ -211,8 +214,10 @@ def slices_section(
     title: str, parts: Sequence[Slice], metric: Metric, style: RunStyle, link: Callable[[Slice], str]
 ) -> html.Section:
     """Return the significant slices and, folded away, those of the others whose differences are the largest."""
-    significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
-    others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
+    by_size = sorted(parts, key=lambda part: -abs(part.difference))
+    significant = [part for part in by_size if part.p_adjusted < SIGNIFICANCE]
+    others = [part for part in by_size if part.p_adjusted >= SIGNIFICANCE]
+    more = significant[SHOWN:MAX_SIGNIFICANT]
     difference = "Difference" if metric.direction == "zero" else "Worse by"
     columns: Columns = [
         PageColumn("Run", lambda part: style.dot(part.run)),
@@ -230,7 +235,8 @@ def slices_section(
     return section(
         title,
         f"{len(significant)} of {counted(len(parts), 'part')} significant" if parts else "No parts.",
-        html_table(columns, significant, title) if significant else None,
+        html_table(columns, significant[:SHOWN], title) if significant else None,
+        folded(f"The next {len(more)}", html_table(columns, more, f"{title}: smaller differences")) if more else None,
         folded("The largest differences of the others", html_table(columns, others[:MAX_OTHERS], rest)) if others else None,
     )
 
@@ -337,12 +343,12 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
 
     Parts with a significant difference are listed; the largest differences of the others are folded away.
     """
-    metric, runs = request.parameters.metric, _runs(request)
+    metric, runs, rows = request.parameters.metric, _runs(request), _rows(request)
     if not runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
-    style = RunStyle(runs, run_colours(request.facets, list(runs)))
+    style = run_style(request.facets, rows, highlighted_runs(request, metric))
     link = partial(_link, request)
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
@@ -394,10 +400,11 @@ def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices
     """The metric of every run in every part, the best run first."""
     by, metric = _by(request), request.parameters.metric
     result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
-    rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
-    rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
-    whole = {row.run: row.metrics[metric.key] for row in rows}
-    return heat_map(result, whole, metric, style, lambda value: request.link("/", **{by: value}), tested)
+    rows = _rows(request, metric)
+    ranks = {row.run: rank if (rank := row.metrics[metric.key].rank) is not None else math.inf for row in rows}
+    rows.sort(key=lambda row: (row.reference, ranks[row.run]))
+    whole, models = {row.run: row.metrics[metric.key] for row in rows}, [row.run for row in rows if row.ranked]
+    return heat_map(result, whole, metric, style, lambda value: request.link("/", **{by: value}), tested, models)
 
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
@@ -406,8 +413,13 @@ def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
     return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
 
 
+def _rows(request: PageRequest[SlicesPage], *metrics: Metric) -> list[LeaderboardRow]:
+    """The runs that take part: the ranked ones, and reference forecasters."""
+    return [row for row in service().ask(leaderboard, request.selection, metrics).rows if row.ranked or row.reference]
+
+
 def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
-    return run_names(row for row in service().ask(leaderboard, request.selection, ()).rows if row.ranked)
+    return run_names(_rows(request))
 
 
 def _against(request: PageRequest[SlicesPage]) -> str | None:

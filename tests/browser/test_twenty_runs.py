@@ -1,6 +1,7 @@
 """Pages of twenty runs with long names are not longer than a reader scrolls, and wide enough for their names."""
 
 import random
+import shutil
 
 from data.store import open_store
 from tests.helpers.bundle_factory import put_file
@@ -58,5 +59,22 @@ def test_pages_are_not_too_high_and_lose_no_label(browser, tmp_path):
                     assert height <= highest and beyond <= 0, address
             visit.close()
             assert not visit.complaints
+    finally:
+        server.stop()
+
+
+def test_models_beside_references_need_no_more_room(browser, first_start, tmp_path):
+    """LifeEval has eleven models, five reference forecasters and people, and notices above."""
+    server = start_server(shutil.copytree(first_start, tmp_path / "store"), tmp_path / "log", workers=1)
+    try:
+        visit = Visit(browser, server, width=1440)
+        visit.page.goto("/metrics")
+        for address, highest in HIGHEST.items():
+            if highest:
+                follow(visit.page, f"{address}{'&' if '?' in address else '?'}dataset=lifeeval")
+                shown(visit.page)
+                assert visit.page.evaluate("document.documentElement.scrollHeight") <= highest, address
+        visit.close()
+        assert not visit.complaints
     finally:
         server.stop()

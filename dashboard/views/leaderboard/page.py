@@ -60,7 +60,7 @@ class RowOrder(Kind[str]):
         return texts[0]
 
 
-MAX_RANKED_RUNS = 12  # with more, the figure of ranks is folded away
+MAX_RUNS = 12  # with more in the table, the figure of ranks is folded away
 
 
 class LeaderboardPage(PageParameters, frozen=True):
@@ -102,7 +102,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     best = highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary))
     style = run_style(request.facets, board.rows, best)
     board.rows, unranked = (sorted_rows([row for row in board.rows if row.ranked == at], sort, metrics) for at in (True, False))
-    crowded = len(board.rows) > MAX_RANKED_RUNS
+    crowded = len(board.rows) + len(unranked) > MAX_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1
     pair = request.link("/", metrics="ID")  # the leaderboard by two metrics
 

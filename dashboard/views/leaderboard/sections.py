@@ -166,7 +166,7 @@ def release_dates_section(result: ReleaseDates, metric: Metric, style: RunStyle)
     )
 
 
-ROW, MORE = 26, 14  # pixels per run or rank, and for each further line of the longest name
+ROW, MORE = 20, 14  # pixels per run or rank, and for each further line of the longest name
 LINE = 28  # characters of a name on one line
 MAX_NAME_LENGTH = 60  # characters of a name
 MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text

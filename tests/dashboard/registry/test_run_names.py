@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from urllib.parse import urlencode
 
 import pytest
@@ -14,7 +15,7 @@ from data.importing.seed import BUNDLED
 from data.store import open_store
 from data.store.run_tags import change_tags
 from tests.helpers.bundle_factory import put
-from tests.helpers.drawn_pages import sent
+from tests.helpers.drawn_pages import drawn, sent, words
 from tests.helpers.json_api import table
 
 API, NAMES = "/api/v1/", ("BM25 · October · softmax", "BM25 · November · softmax")
@@ -98,6 +99,13 @@ def test_tables_for_papers_tell_them_apart(twice):
     assert {name for name, named in names_of_pages.items() if len(named) == 2} >= {
         "buzz", "compare", "decide", "difficulty", "leaderboard", "question", "reliability", "slices", "which-ece", "wrong",
     }  # fmt: skip
+
+
+def test_no_page_shows_an_id_for_a_name(first_start, tmp_path):
+    """LifeEval has models, reference forecasters and people, who are not ranked. Ids of runs are 16 hexadecimal digits."""
+    app = create_app(Settings(store=str(shutil.copytree(first_start, tmp_path / "store")), workers=1))
+    for name in {*PAGE_NAMES} - {"question", "run", "runs"}:
+        assert not re.search(r"\b[0-9a-f]{16}\b", words(drawn(app, name, "dataset=lifeeval"))), name
 
 
 def test_answers_that_need_no_names_have_none(twice):

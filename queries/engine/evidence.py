@@ -299,7 +299,7 @@ class Evidence:
 
     def counts(self, metric: Metric) -> dict[str, Floats]:
         """Return columns that count the questions, and the units, of which a metric can use something."""
-        contributions = self.contributions(metric)
+        contributions = {} if shares_sums(metric) else self.contributions(metric)
         usable = (
             dense(contributions["questions"]) if "questions" in contributions else (self.sums[metric.counts] > 0).astype(float)
         )

@@ -1,6 +1,7 @@
 """Totals by cluster of questions against the rows they come from."""
 
 import shutil
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.compare import compare
+from queries.engine.evidence import OUTLINE, counts_of, outcomes_of, sums_of
 from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
 from queries.engine.ranked_metric_rows import NOT_SAME
@@ -79,6 +81,19 @@ def test_totals_give_what_rows_give(many, cluster, conventions, metrics):
             assert ends == pytest.approx(expected, **close), metric.key
         assert of_totals.methods == of_rows.methods
         assert difference_tests(summed, metric) == pytest.approx(difference_tests(rows, metric), **close), metric.key
+
+
+@pytest.mark.parametrize("conventions", [Conventions(), OTHER_BINS])
+def test_any_totals_can_be_computed_alone(many, conventions):
+    """Where the others are still in memory, nothing is read but the statistics that these totals name."""
+    summed = gather(many.snapshot(), ALL.replace(conventions=conventions), OF_SUMS)
+    runs, needed = [run.run for run in summed.runs], {OUTLINE}
+    for metric in OF_SUMS:
+        needed.update([counts_of(metric, conventions), outcomes_of(metric, conventions), *sums_of(metric, conventions)])
+    for sums in needed:
+        alone = replace(summed, source=summed.source(runs, {"items", *sums.reads}), stored=None).by_cluster(sums)
+        for name, column in summed.by_cluster(sums).items():
+            np.testing.assert_allclose(alone[name], column, rtol=1e-12, atol=1e-12, err_msg=f"{sums.key}: {name}")
 
 
 def test_totals_are_sums_over_rows(many):

@@ -43,7 +43,7 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 # Python may write compiled files even if the environment forbids it, because tests start hundreds of processes.
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@without=; scripts/get-chromium $(PY) || without=--ignore=tests/browser; \
-	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true $(PYTEST_ARGS)
 
 test-slow: $(DEV) ## simulate what intervals and tests promise (minutes)
 	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics

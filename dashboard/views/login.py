@@ -130,7 +130,7 @@ def finish_oidc() -> AnyResponse:
     (`CLUELINE_OIDC_RIGHTS`), are stored in a cookie, and the browser is redirected to the page that it asked for.
     """
     access = service().access
-    login = oidc.read(_link_key(), oidc.LOGIN_COOKIE, request.cookies.get(oidc.LOGIN_COOKIE, ""), oidc.Login)
+    login = oidc.read(access.tokens.record().link_key, oidc.LOGIN_COOKIE, request.cookies.get(oidc.LOGIN_COOKIE, ""), oidc.Login)
     target = login.target if login else "/"
     try:
         user = access.oidc.finish(login)

@@ -101,6 +101,12 @@ def test_a_login_of_another_browser_is_refused(app):
     assert app.test_client().get(stolen).status_code == victim.get("/login/oidc/done?state=ü&code=x").status_code == 400
 
 
+def test_a_login_that_nobody_began_writes_nothing(app, copied):
+    """Not even the key that signs logins, which the store does not have yet."""
+    assert app.test_client().get("/login/oidc/done?code=1&state=1").status_code == 400
+    assert not (copied / "tokens.json").exists()
+
+
 def test_a_code_of_another_login_is_refused(app):
     """The state is right, but the provider's answer holds the nonce of another login."""
     client, other = app.test_client(), app.test_client()

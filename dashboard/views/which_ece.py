@@ -27,7 +27,7 @@ from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, section
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, noted
+from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from data.plurals import counted
 from queries.metrics import CATALOGUE
@@ -76,24 +76,35 @@ VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
 
 
 def variants_table(result: WhichEce, style: RunStyle) -> html.Div:
-    """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
+    """Return a row per run: its error and rank by each variant. Variants that give all runs the same numbers share a column.
+
+    The last row has how many items of the chosen run each variant leaves out.
+    """
     focus = [run.run for run in result.runs].index(result.focus or "")
-    heads = [html.Th(style.dot(run.run), scope="col") for run in result.runs]
+    alike: dict[object, list[ErrorVariant]] = {}
+    for variant in result.variants:
+        numbers = [
+            (cell.missing, *(n if n is None else round(n, 9) for n in (cell.value, cell.low, cell.high))) for cell in variant.runs
+        ]
+        alike.setdefault((*numbers, variant.runs[focus].left_out), []).append(variant)
+    columns = [*alike.values()]
+    heads = [", ".join(CATALOGUE[variant.key].label for variant in same) for same in columns]
+    words = ["\n".join(f"{variant.name}. {variant.words}" for variant in same) for same in columns]
+    spans = [html.Span(head, title=title) for head, title in zip(heads, words, strict=True)]
+
+    def cell(number: int, place: int | None) -> object:
+        variant = columns[number][0]
+        return variant.runs[focus].left_out if place is None else _error(result.runs[place].run, variant.runs[place])
+
+    def name(place: int | None) -> Content:
+        return noted("Items left out", style.names[result.focus or ""]) if place is None else style.dot(result.runs[place].run)
+
     return html_table(
-        [
-            PageColumn(
-                "Variant", lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}")
-            ),
-            *columns_by(dict(enumerate(heads)), lambda place, variant: _error(result.runs[place].run, variant.runs[place])),
-            PageColumn(
-                "Left out",
-                lambda variant: variant.runs[focus].left_out,
-                about="Items of the chosen run that are in no counted bin",
-            ),
-        ],
-        result.variants,
+        [PageColumn("Run", name), *columns_by(dict(enumerate(spans)), cell)],
+        [*range(len(result.runs)), None],
         "Calibration error by variant",
         "which-ece",
+        of_row=lambda place: {"className": "summary"} if place is None else {},
     )
 
 

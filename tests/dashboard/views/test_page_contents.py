@@ -73,6 +73,23 @@ def test_the_bins_of_each_variant_of_the_ece_are_drawn(app, client):
     assert dots == [sum(part["counted"] == counted for part in bins) for bins in drawn_bins for counted in (True, False)]
 
 
+def test_equal_variants_of_the_ece_share_a_column(app, client):
+    """Each run has a row, with the values that the address states."""
+    answer = client.get(f"/api/v1/which-ece?{PYRAMID}").json
+    values = {
+        CATALOGUE[variant["key"]].label: [f"{run['value']:.3f}" for run in variant["runs"]] for variant in answer["variants"]
+    }
+    table = next(part for part in walk(plain(drawn(app, "which-ece", PYRAMID))) if part.get("type") == "Table")
+    head, *rows = (part for part in walk(table) if part.get("type") == "Tr")
+    spans = [part["props"]["children"] for part in walk(head) if part.get("type") == "Span"]
+    columns = [span.split(", ") for span in spans]
+    assert len(rows) == len(answer["runs"]) + 1 and len(columns) < len(values) and {*values} == set().union(*columns)
+    for place, row in enumerate(rows[:-1]):
+        shown = [words(cell).split()[0] for cell in walk(row) if cell.get("type") == "Td"]
+        for labels, value in zip(columns, shown, strict=True):
+            assert {values[label][place] for label in labels} == {value}
+
+
 def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
     listed = f"focus={runs[0]}&confidence=0.9..1"
     items = client.get(f"/api/v1/items?{PYRAMID}&{listed}").json["items"]

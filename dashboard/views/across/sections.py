@@ -104,16 +104,29 @@ def _part(key: str, digits: int) -> Callable[[AcrossRow | AcrossGroup], object]:
     return cell
 
 
+MAX_NAMED = 6  # datasets in a sentence
+
+
 def counting_words(result: Across, every_run: bool) -> str:
     """Say which datasets count in mean ranks and win rates, and how many rows are ranked on them."""
-    titles = ", ".join(column.title for column in result.datasets if column.dataset in result.counting)
+    titles, apart = ([c.title for c in result.datasets if (c.dataset in result.counting) == counts] for counts in (True, False))
     ranked = sum(row.win_rate is not None for row in result.rows)
     if not ranked:
         return ""
     what = counted(ranked, "run" if every_run else "model")
     others = len(result.rows) - ranked
     left = f"; the other {others} {'is' if others == 1 else 'are'} not ranked on all of them" if others else ""
-    return f" Mean rank and win rate: among the {what} ranked on {titles}{left}. Rows are in order of their mean relative rank."
+    where = f"{_datasets(titles, apart)}{left}"
+    return f" Mean rank and win rate: among the {what} ranked on {where}. Rows are in order of their mean relative rank."
+
+
+def _datasets(counting: Sequence[str], others: Sequence[str]) -> str:
+    """Name the datasets that count or, if these are many, the others; only their number if both are many."""
+    if len(counting) <= MAX_NAMED:
+        return ", ".join(counting)
+    if len(others) <= MAX_NAMED:
+        return f"all {len(counting)} datasets" if not others else f"all datasets but {', '.join(others)}"
+    return f"{len(counting)} of {len(counting) + len(others)} datasets"
 
 
 def _collection_column(column: AcrossDataset, every: Sequence[AcrossDataset]) -> Sequence[PageColumn]:

@@ -10,6 +10,7 @@ from dashboard.views.across.sections import (
     UNRANKED,
     across_diagrams_figure,
     across_figure,
+    counting_words,
     signed_datasets,
 )
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
@@ -47,6 +48,20 @@ def test_rows_are_models_or_many_datasets(models, datasets, turned):
         if turned
         else (f"{models - 1}.000", f"0.{datasets - 1:02}0")
     )
+
+
+@pytest.mark.parametrize(
+    ("counting", "words"),
+    [
+        (2, "Dataset 0, Dataset 1."),
+        (40, "all 40 datasets."),
+        (38, "all datasets but Dataset 38, Dataset 39."),
+        (20, "20 of 40 datasets."),
+    ],
+)
+def test_many_datasets_that_count_are_not_listed(counting, words):
+    across = structs.replace(_across(2, 40), counting=[f"d{number}" for number in range(counting)])
+    assert f"among the 2 models ranked on {words}" in counting_words(across, every_run=False)
 
 
 @pytest.mark.parametrize(("datasets", "angle"), [(6, 0), (7, -90), (40, -90)])

@@ -28,7 +28,7 @@ def _across(models, datasets):
     ]
     rows = [
         AcrossRow(
-            f"m{model}", "verbalized", {f"d{number}": _cell(model + number / 100) for number in range(datasets)}, 1, 1.0, 0.0
+            f"m{model}", "verbalized", {f"d{number}": _cell(model + number / 100) for number in range(datasets)}, 1, 1.0, 0.0, 0.5
         )
         for model in range(models)
     ]

@@ -109,6 +109,18 @@ def _check_form(form: str | None) -> str | None:
 read_tags = checked(lambda texts: tuple(map(read_tag, texts)))
 
 
+def repeats_and_align(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for several rows of one question, and for ids of questions that differ from the dataset."""
+    align = click.option(
+        "--align",
+        metavar="content|OFFSET",
+        callback=checked(_matching(ALIGN, "write content, or a whole number such as -1 or 100")),
+        help="Ids of questions that differ from the dataset: align by text and reference answer, or add a number to each.",
+    )
+    repeats = "Several rows of a run about one question are several answers (samples), or several grades of one (gradings)."
+    return click.option("--repeats", type=click.Choice(REPEATS), help=repeats)(align(command))
+
+
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the argument for paths and the options of ``FileOptions`` to a command."""
     for decorate in (
@@ -125,17 +137,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             is_flag=True,
             help="Refuse a run with exactly the answers of another model's run, instead of a warning.",
         ),
-        click.option(
-            "--repeats",
-            type=click.Choice(REPEATS),
-            help="Several rows of a run about one question are several answers (samples), or several grades of one (gradings).",
-        ),
-        click.option(
-            "--align",
-            metavar="content|OFFSET",
-            callback=checked(_matching(ALIGN, "write content, or a whole number such as -1 or 100")),
-            help="Ids of questions that differ from the dataset: align by text and reference answer, or add a number to each.",
-        ),
+        repeats_and_align,
         click.option(
             "--series",
             type=click.IntRange(1, MAX_MOMENTS),
@@ -353,6 +355,7 @@ RETRIES = 2  # retries of a group whose worker was lost
     "--confidence-scale", type=click.Choice(["unit", "percent"]), default="unit", show_default=True, help="0 to 1, or 0 to 100."
 )
 @click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
+@repeats_and_align
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786; by default, a cluster on this machine."
 )
@@ -367,6 +370,8 @@ def batch_command(
     elicitation: str | None,
     confidence_scale: str,
     tags: tuple[tuple[str, str], ...],
+    repeats: Repeats | None,
+    align: str | None,
     scheduler: str | None,
     workers: int | None,
     memory: str,
@@ -382,7 +387,9 @@ def batch_command(
     if dataset not in store.snapshot().states:
         raise CommandRefused(f"There is no dataset {dataset!r} in the store; import it first.")
     percent = confidence_scale == "percent"
-    options = ImportOptions(dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags)
+    options = ImportOptions(
+        dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags, repeats=repeats, align=align
+    )
     with _client(scheduler, workers) as client:
         by_file = client.gather(client.map(groups_of_file, parquet_files(source)))
         groups = merge_groups([group for in_file in by_file for group in in_file])

@@ -8,10 +8,12 @@ from functools import partial
 
 import click
 
+from dashboard.cli.importing import repeats_and_align
 from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
 from dashboard.uploads.watching import EVERY, Watch, WatchedFile, watch, watched_files
+from data.importing.staging import ImportOptions, Repeats
 from data.plurals import counted
 from data.store import Store, open_store
 
@@ -24,8 +26,17 @@ BETWEEN_TWO = 2.0  # seconds between the looks of --once
 @click.option("--once", is_flag=True, help="Import what does not change within two seconds, and end.")
 @click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"Time between looks; {EVERY:g} by default.")
 @click.option("--dataset", metavar="ID", help="Dataset that tables of answers are for, if they do not say.")
+@repeats_and_align
 @click.pass_obj
-def watch_command(settings: Settings, place: str, once: bool, every: float | None, dataset: str | None) -> None:
+def watch_command(
+    settings: Settings,
+    place: str,
+    once: bool,
+    every: float | None,
+    dataset: str | None,
+    repeats: Repeats | None,
+    align: str | None,
+) -> None:
     """Import logs of Inspect, lm-eval and HELM, tables and bundles, as they are finished, each once.
 
     A file is read when it is the same at two looks. A log of Inspect is read when it says that it is finished. A file that is
@@ -33,7 +44,7 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
     refused. A server watches CLUELINE_WATCH in the same way.
     """
     store = open_store(settings.store)
-    watched = Watch(store, place, partial(_run, store), dataset)
+    watched = Watch(store, place, partial(_run, store), ImportOptions(dataset=dataset, repeats=repeats, align=align))
     if not once:
         for name, file in _refused(watched).items():
             _say(name, file)

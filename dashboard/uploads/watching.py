@@ -19,6 +19,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -94,13 +95,13 @@ def watched_files(store: Store) -> dict[str, WatchedFile]:
 class Watch:
     """A folder, or ``s3://BUCKET/PREFIX``, whose files are imported.
 
-    ``run`` runs an import. ``dataset`` is the dataset that tables answer; without it, a table that does not say answers the one
-    that its folder is named after. ``ignored`` counts files by endings that no reader reads. Raises ``StoreError`` if the folder
-    holds the store, or the store the folder.
+    ``run`` runs an import with ``options``; without their dataset, a table that does not say one answers that which its folder is
+    named after. ``ignored`` counts files by endings that no reader reads. Raises ``StoreError`` if the folder holds the store, or
+    the store the folder.
     """
 
-    def __init__(self, store: Store, place: str, run: Callable[[ImportJob], ImportOutcome], dataset: str | None = None) -> None:
-        self.store, self.run, self.dataset = store, run, dataset
+    def __init__(self, store: Store, place: str, run: Callable[[ImportJob], ImportOutcome], options: ImportOptions) -> None:
+        self.store, self.run, self.options = store, run, options
         self.place = place if place.startswith("s3://") else str(Path(place).expanduser().resolve())
         self.ignored: Counter[str] = Counter()
         self._seen: dict[str, str] = {}
@@ -199,11 +200,11 @@ class Watch:
                     raise
                 return WatchedFile("", "refused", f"it cannot be read: {str(error).splitlines()[0][:300]}")
             copy = root / PurePosixPath(name).name
-            return _not_ready(copy) or self._outcome(copy, self.dataset)
+            return _not_ready(copy) or self._outcome(copy, self.options.dataset)
 
     def _outcome(self, path: Path, dataset: str | None) -> WatchedFile:
         try:
-            options = ImportOptions(dataset=dataset, mappings=tuple(kept_mappings(self.store.local / MAPPINGS)))
+            options = replace(self.options, dataset=dataset, mappings=tuple(kept_mappings(self.store.local / MAPPINGS)))
         except BadMapping as error:
             raise StoreError(str(error)) from error
         job = ImportJob(
@@ -320,7 +321,7 @@ def main() -> None:
     settings = read_settings()
     logs.configure(settings)
     watch(
-        Watch(open_store(settings.store, threads=1), settings.watch, ImportProcesses(at_once=1).run),
+        Watch(open_store(settings.store, threads=1), settings.watch, ImportProcesses(at_once=1).run, ImportOptions()),
         EVERY,
         say=lambda name, file: log.info("%s of %s is %s: %s", name, settings.watch, file.state, file.says),
         fail=lambda reason: log.warning("watching %s: %s", settings.watch, reason),

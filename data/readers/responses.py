@@ -21,6 +21,7 @@ from data.importing.table_contract import (
 from data.importing.table_files import PARQUET, TableFile
 from data.plurals import listed
 from data.readers import Format
+from data.readers.shared.evaluation_log import align_questions
 from data.store.answer_states import SCORES
 from data.store.gradings import NAME, RESERVED
 from data.store.run_files import TYPES
@@ -118,11 +119,12 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         if file.format == "parquet":  # only the columns that are kept need to be read
             rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {CHECKED_ROWS})"
             too_long.update(_too_long(staging, rows, attributes))
-        return [*grades, *(Column(name) for name in attributes if name not in too_long)]
+        texts = [Column(PROMPT)] if options.align and PROMPT in names else []
+        return [*grades, *texts, *(Column(name) for name in attributes if name not in too_long)]
 
     too_long: dict[str, int] = {}  # texts of any length, such as reasoning, do not become attributes
     columns = staging.load(file, own, further)
-    of_table = {column.name for column in own}
+    of_table = {PROMPT, *(column.name for column in own)}
     attributes = sorted(name for name in columns if name not in of_table and not name.startswith(GRADE_PREFIX))
     too_long |= _too_long(staging, "loaded", attributes)
     attributes = [name for name in attributes if name not in too_long]
@@ -153,12 +155,13 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         ).fetchall()[0]
         if by_tokens and not verbalized:
             elicitation = "'token'"
+    question = _aligned(file, staging, options) if options.align else "question_id"
     count = staging.view_responses(
         file,
         f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
-            question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
+            {question} as question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
             token_logprobs, options, correct, failed, {_state(scores)} as state,
             sample, buzz, {attribute_map(attributes)} as attributes, ordinal
         from {staging.view_of(file)} s""",
@@ -169,6 +172,18 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         staging.respondents |= {RunKey(options.dataset or "", *run) for run in staging.connection.execute(runs).fetchall()}
     if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))
+
+
+def _aligned(file: TableFile, staging: Staging, options: ImportOptions) -> str:
+    """Return SQL for the stored id of the question of a row s, as the analyst states."""
+    text = f"any_value({PROMPT})" if PROMPT in file.columns else "null"
+    own = f"select question_id, {text} from loaded where question_id is not null group by 1"
+    stated = {question: (shown, None) for question, shown in staging.connection.execute(own).fetchall()}
+    ids = align_questions(file.name, options.dataset or "", stated, staging, options.align).ids
+    into = quoted(f"aligned_{staging.view_of(file)}")
+    sql = f"create or replace table {into} as select unnest($old::varchar[]) as old, unnest($new::varchar[]) as new"
+    staging.connection.execute(sql, {"old": [*ids], "new": [*ids.values()]})
+    return f"coalesce((select new from {into} where old = s.question_id), s.question_id)"
 
 
 def _state(scores: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.repair import damage_of
 from data.store.run_withdrawal import withdraw
+from tests.helpers.bundle_factory import rows
 from tests.helpers.metric_digests import metric_values
 from tests.helpers.serving import run_cli
 from tests.helpers.small_store import write_relay, write_spans
@@ -24,12 +25,12 @@ def answers(tmp_path_factory):
     """Write the answers of seven runs to ``relay`` as one table, the bundle without them, and a second bundle."""
     folder = tmp_path_factory.mktemp("answers")
     write_relay(folder / "relay")
-    rows = []
+    lines = []
     for path in sorted((folder / "relay" / "responses").iterdir()):
-        rows += list(csv.DictReader(path.open(encoding="utf-8")))
+        lines += list(csv.DictReader(path.open(encoding="utf-8")))
         path.unlink()
     write_spans(folder / "spans")
-    table = pl.DataFrame(rows).with_columns(
+    table = pl.DataFrame(lines).with_columns(
         pl.col("clue").cast(pl.Int32), pl.col("confidence").cast(pl.Float64), pl.col("correct").cast(pl.Float64)
     )
     table.write_parquet(folder / "all.parquet")
@@ -67,10 +68,10 @@ def by_run(answers, folder):
 def in_slices(answers, folder):
     """Write files that each hold rows of many runs."""
     folder.mkdir()
-    for number, rows in enumerate(
+    for number, part in enumerate(
         pl.read_parquet(answers / "all.parquet").sample(fraction=1, shuffle=True, seed=1).iter_slices(60)
     ):
-        rows.write_parquet(folder / f"{number}.parquet")
+        part.write_parquet(folder / f"{number}.parquet")
 
 
 @pytest.mark.parametrize("write", [by_run, in_slices])
@@ -120,8 +121,8 @@ def metric_values_by_run(store):
 
 
 def test_refused_runs_do_not_stop_the_others(answers, scheduler, tmp_path):
-    rows = pl.read_parquet(answers / "all.parquet")
-    bad = rows.with_columns(confidence=pl.when(pl.col("model") == "twin").then(7.0).otherwise("confidence"))
+    whole = pl.read_parquet(answers / "all.parquet")
+    bad = whole.with_columns(confidence=pl.when(pl.col("model") == "twin").then(7.0).otherwise("confidence"))
     bad.write_parquet(tmp_path / "bad.parquet")
     store = new_store(answers, tmp_path / "store")
     done = run_cli("batch", tmp_path / "bad.parquet", "--dataset", "relay", "--scheduler", scheduler, store=store.url)
@@ -143,3 +144,24 @@ def test_without_a_scheduler_a_local_cluster_is_started(answers, tmp_path):
     assert done.returncode == 0, done.stderr
     (run,) = store.snapshot().rows("select run from runs where model = 'Sure'")[0]
     assert withdraw(store, run, None)
+
+
+def test_a_batch_takes_repeats_and_shifted_ids(scheduler, tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    questions = "id,gold,answer,confidence\n1,A,A,1\n2,B,A,0.5\n"
+    (tmp_path / "base.csv").write_text(questions, encoding="utf-8")
+    import_paths(store, [tmp_path / "base.csv"], ImportOptions(model="x"))
+    answers = {
+        "question_id": ["0", "1", "1"],
+        "guess": ["A", "B", "A"],
+        "confidence": [0.1, 0.2, 0.3],
+        "correct": [1.0, 1.0, 0.0],
+    }
+    pl.DataFrame(answers).write_parquet(tmp_path / "answers.parquet")
+    arguments = ["batch", tmp_path / "answers.parquet", "--dataset", "base", "--model", "y", "--scheduler", scheduler]
+    for stated in ([], ["--repeats", "samples"], ["--align", "1"]):
+        assert run_cli(*arguments, *stated, store=store.url).returncode == 1
+    done = run_cli(*arguments, "--repeats", "samples", "--align", "1", store=store.url)
+    assert done.returncode == 0 and "1 run imported" in done.stdout, done.stderr
+    sql = "select question_id, confidence from responses join runs using (run) where model = 'y' order by 2"
+    assert rows(store, sql) == [("1", 0.1), ("2", 0.2), ("2", 0.3)]

@@ -6,6 +6,7 @@ import obstore
 
 from dashboard.uploads.import_process import run_job
 from dashboard.uploads.watching import Watch, watched_files
+from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.s3_files import open_bucket
 
@@ -17,7 +18,7 @@ def test_files_of_a_bucket_go_in_once(s3, tmp_path):
     obstore.put(open_bucket(f"{bucket}/logs"), "deep/results.csv", TABLE.encode())
     obstore.put(open_bucket(bucket), "elsewhere.csv", TABLE.encode())
     for expected in ([[], ["deep/results.csv"], []], [[], []]):  # the second time after a restart
-        watched = Watch(store, f"{bucket}/logs", partial(run_job, store=store))
+        watched = Watch(store, f"{bucket}/logs", partial(run_job, store=store), ImportOptions())
         assert [[name for name, _ in watched.look()] for _ in expected] == expected
     assert [file.state for file in watched_files(store).values()] == ["imported"]
     assert store.snapshot().rows("select items from runs") == [(3,)]

@@ -4,7 +4,12 @@ import csv
 import io
 import json
 import random
+import re
+import shlex
+import zipfile
+from importlib.util import find_spec
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -16,25 +21,45 @@ from tests.helpers.paths import ROOT
 FOLDER = ROOT.parent / "shared" / "tables"
 FIGURES = ("accuracy", "mean_confidence", "brier", "ece", "auroc")
 WORDS = (("very uncertain", 0.1), ("somewhat uncertain", 0.4), ("somewhat certain", 0.7), ("very certain", 0.95))
-# Other names that studies give to a column. A name of "" says nothing.
+# Other names that studies give to a column.
 NAMES = {
     "category": ["topic", "domain"], "correct_answer": ["gold", "ground_truth", "answer_key", "y_true"],
     "extracted_answer": ["prediction", "model_answer", "y_pred"], "subject": ["category", "topic"],
-    "verbal_numerical_confidence": ["stated_confidence", "verbal_probability"], "question_id": ["qid", "id", "uid", ""],
-    "logit_perplexity_confidence": ["token_probability", "p_true", ""], "model_name": ["llm", "model", "system", ""],
-    "trial_index": ["trial", "epoch", "seed", ""], "predicted_letter": ["prediction", "guess", ""],
-    "correct_letter": ["gold", "key", ""], "is_correct": ["correct", "hit", "score", ""],
-    "confidence": ["certainty", "conf", "probability", ""], "threshold": ["tau", ""],
-    "question": ["prompt", "query", "Frage", ""], "answer": ["gold", "target"],
-    "predicted_answer": ["prediction", "response", ""], "target": ["gold", "reference"],
-    "seq_prob": ["sequence_probability", ""], "extracted_judge_score": ["is_correct", "judge_correct", ""],
-    "Answer": ["Prediction", "Response", ""], "Stated_Confidence": ["Certainty", ""], "Correct_Answer": ["Truth", ""],
-    "Score": ["correct", ""], "Question ID": ["qid", ""], "model": ["LLM", ""], "dataset": ["benchmark", ""],
-    "p_max": ["confidence", "certainty", ""], "hit": ["correct", "right", ""], "Modell": ["model", ""],
-    "Konfidenz": ["Sicherheit", ""], "richtig": ["korrekt", ""], "forecaster": ["agent", ""],
-    "entropy": ["perplexity", "Unsicherheit", "semantic_entropy", ""], "llm_answer": ["response", "prediction"],
-    "probability_yes": ["p_yes", "forecast", ""], "resolution": ["outcome", ""],
+    "verbal_numerical_confidence": ["stated_confidence", "verbal_probability"], "question_id": ["qid", "id", "uid"],
+    "logit_perplexity_confidence": ["token_probability", "p_true"], "model_name": ["llm", "model", "system"],
+    "trial_index": ["trial", "epoch", "seed"], "predicted_letter": ["prediction", "guess"],
+    "correct_letter": ["gold", "key"], "is_correct": ["correct", "hit", "score"], "internal_prob_answer": [],
+    "confidence": ["certainty", "conf", "probability"], "threshold": ["tau"], "question": ["prompt", "query", "Frage"],
+    "answer": ["gold", "target"], "predicted_answer": ["prediction", "response"], "target": ["gold", "reference"],
+    "seq_prob": ["sequence_probability"], "extracted_judge_score": ["is_correct", "judge_correct"],
+    "Answer": ["Prediction", "Response"], "Stated_Confidence": ["Certainty"], "Correct_Answer": ["Truth"],
+    "Score": ["correct"], "Question ID": ["qid"], "model": ["LLM"], "dataset": ["benchmark"],
+    "p_max": ["confidence", "certainty"], "hit": ["correct", "right"], "Modell": ["model"], "Konfidenz": ["Sicherheit"],
+    "richtig": ["korrekt"], "forecaster": ["agent"], "entropy": ["perplexity", "Unsicherheit", "semantic_entropy"],
+    "llm_answer": ["response", "prediction"], "probability_yes": ["p_yes", "forecast"], "resolution": ["outcome"],
+    "How sure?": ["confidence"], "OK?": ["correct"], "Gold": ["reference_answer"], "Model answer": ["prediction"],
 }  # fmt: skip
+# Columns by role; the others are attributes.
+BY_ROLE = {
+    "question_id": "question_id,Question ID,id,prompt_id,Item", "question": "question,Frage,Question,question_title",
+    "answer": "correct_answer,correct_letter,answer,target,Correct_Answer,Gold", "sample": "trial_index",
+    "guess": "extracted_answer,predicted_letter,predicted_answer,Answer,Antwort,Model answer", "threshold": "threshold",
+    "correct": "is_correct,extracted_judge_score,correct,Score,hit,richtig,OK?", "outcome": "resolution", "dataset": "dataset",
+    "confidence": "verbal_numerical_confidence,logit_perplexity_confidence,verbal_linguistic_confidence,confidence,seq_prob,"
+    "ts_seq_confidence,Stated_Confidence,p_max,Konfidenz,probability_yes,How sure?", "uncertainty": "entropy",
+    "model": "model_name,model,Modell,forecaster", "parsed": "parse_ok,correct_format",
+}  # fmt: skip
+ROLES = {name: role for role, names in BY_ROLE.items() for name in names.split(",")}
+MUTE = {*ROLES} - {
+    "answer",
+    "target",
+    "prompt_id",
+    "Item",
+    "Antwort",
+    "Question",
+    "question_title",
+    "verbal_linguistic_confidence",
+}
 FURTHER = {  # columns that tables of studies also have
     "latency": lambda draw, n: f"{5 * draw.random():.3f}", "temperature": lambda draw, n: draw.choice(["0.7", "1.0"]),
     "difficulty_score": lambda draw, n: f"{draw.random():.3f}", "cosine": lambda draw, n: f"{draw.random():.4f}",
@@ -46,49 +71,132 @@ FURTHER = {  # columns that tables of studies also have
 
 
 def draw_tables(folder: Path, seed: int) -> dict:
-    """Write the tables with another seed, without the workbook, and return the figures that numpy computes."""
+    """Write the tables with another seed, and return the figures that numpy computes."""
     source = (FOLDER / "make.py").read_text(encoding="utf-8").replace("20261125)", f"{seed})")
     script = folder / "make.py"
     script.write_text(source.partition("# 12 A workbook")[0], encoding="utf-8")
     names = {"__file__": str(script), "__name__": "drawn"}
     exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), names)
-    return names["expected"]
+    expected, sheets, c, y = names["expected"], {}, names["c"], names["y"]
+    expected["workbook.xlsx"] = {}
+    for k, model in enumerate(("invented-small", "invented-large")):
+        sure, right = np.round(c[40 * k : 40 * k + 40], 2), y[40 * k : 40 * k + 40]
+        expected["workbook.xlsx"][model] = names["figures"](sure, right)
+        rows = [
+            [i + 1, names["ask"](i), f"word{i if right[i] else i + 1}", f"word{i}", float(sure[i]), "yes" if right[i] else "no"]
+            for i in range(40)
+        ]
+        sheets[model] = [[f"Results of {model}"], ["Item", "Question", "Model answer", "Gold", "How sure?", "OK?"], *rows]
+    write_workbook(folder / "workbook.xlsx", sheets)
+    return expected
 
 
-def change_csv(path: Path, draw: random.Random) -> None:
-    """Rename, add and permute columns of a CSV, and write it with another delimiter."""
-    encoding = "cp1252" if path.name.startswith("semicolons") else "utf-8"
-    text = path.read_text(encoding=encoding)
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";" if encoding == "cp1252" else ","))
-    columns = [[name, *(row[n] for row in rows[1:])] for n, name in enumerate(rows[0])]
-    names = set(rows[0])
-    for column in columns:
-        new = draw.choice(NAMES.get(column[0], [column[0]])) or f"col_{len(names)}"
-        if draw.random() < 0.5 and new not in names:
-            names.add(new)
-            column[0] = new
+def renamed(name: str, draw: random.Random, taken: set[str]) -> str:
+    """Return another name that says the same, in another style of writing."""
+    words = draw.choice([*NAMES.get(name, []), name]).replace("_", " ").split() or [f"Unnamed: {len(taken)}"]
+    styles = ["_".join(words), " ".join(words).title(), words[0] + "".join(map(str.title, words[1:])), "-".join(words).upper()]
+    new = draw.choice(styles if name in NAMES else [name])
+    return name if new in taken else draw.choice(["", "", "eval."]) + new if name in NAMES else new
+
+
+def change(columns: dict[str, list[str]], draw: random.Random) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Rename, add and permute columns; one of them gets a name that says nothing. Return them, and what each was called."""
+    mute = draw.choice([None, *(name for name in columns if name in MUTE)])
+    was: dict[str, str] = {}
+    for name in columns:
+        was["col_7" if name == mute else renamed(name, draw, {*was, *columns})] = name
+    changed = {new: columns[name] for new, name in was.items()}
     for name in draw.sample(list(FURTHER), draw.randint(0, 4)):
-        columns.append([name, *(FURTHER[name](draw, n) for n in range(len(rows) - 1))])
-    draw.shuffle(columns)
+        changed[name] = [FURTHER[name](draw, n) for n in range(len(next(iter(columns.values()))))]
+    order = draw.sample(list(changed), len(changed))
+    return {name: changed[name] for name in order}, was
+
+
+def change_csv(path: Path, draw: random.Random) -> tuple[Path, dict[str, str]]:
+    """Change a CSV, and write it with another delimiter and encoding or as a workbook. Return where, and what columns were."""
+    encoding = "cp1252" if path.name.startswith("semicolons") else "utf-8"
+    rows = csv.reader(io.StringIO(path.read_text(encoding=encoding), newline=""), delimiter=";" if encoding == "cp1252" else ",")
+    header, *cells = rows
+    columns, was = change(dict(zip(header, map(list, zip(*cells, strict=True)), strict=True)), draw)
+    table = [[*columns], *zip(*columns.values(), strict=True)]
+    if find_spec("python_calamine") and draw.random() < 0.2:
+        path = path.with_suffix(".xlsx")
+        write_workbook(path, {"Sheet1": [*draw.choice([[], [["Our results"]]]), *table]})
+        return path, was
     with path.open("w", encoding=draw.choice(["utf-8", "utf-8-sig", "utf-16"]), newline="") as out:
-        csv.writer(out, delimiter=draw.choice(",;\t|")).writerows(zip(*columns, strict=True))
+        csv.writer(out, delimiter=draw.choice(",;\t|")).writerows(table)
+    return path, was
 
 
-def change_lines(path: Path, draw: random.Random) -> None:
+def change_lines(path: Path, draw: random.Random) -> tuple[Path, dict[str, str]]:
     """Add a key to the objects of JSON Lines, and permute them."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     name = draw.choice(list(FURTHER))
     changed = [{name: FURTHER[name](draw, n)} | line for n, line in enumerate(lines)]
     keys = draw.sample(list(changed[0]), len(changed[0]))
     path.write_text("".join(json.dumps({key: line[key] for key in keys}) + "\n" for line in changed), encoding="utf-8")
+    return path, {}
 
 
-def figures(store, report) -> list[dict[str, float | None]]:
-    """Return the figures of each imported run, as the leaderboard shows them."""
+def change_book(path: Path, draw: random.Random) -> tuple[Path, dict[str, str]]:
+    """Change the workbook, on every sheet in the same way, and write it as another one."""
+    from python_calamine import load_workbook
+
+    book, state = load_workbook(path), draw.getstate()
+    sheets = {}
+    for sheet in book.sheet_names:
+        draw.setstate(state)
+        title, header, *rows = [row for row in book.get_sheet_by_name(sheet).to_python() if any(row)]
+        columns, was = change(dict(zip(header, zip(*rows, strict=True), strict=True)), draw)
+        sheets[sheet] = [title, [*columns], *zip(*columns.values(), strict=True)]
+    write_workbook(path.with_name("drawn.xlsx"), sheets)
+    return path.with_name("drawn.xlsx"), was
+
+
+def write_workbook(path: Path, sheets: dict[str, list]) -> None:
+    """Write a workbook with the rows of each sheet: numbers as such, also those that are given as text."""
+    kinds = "http://schemas.openxmlformats.org/{}/2006/{}"
+    main, links = kinds.format("spreadsheetml", "main"), kinds.format("officeDocument", "relationships")
+
+    def cell(value: object) -> str:
+        if re.fullmatch(r"-?[\d.]+(e-\d+)?", str(value)):
+            return f"<c><v>{value}</v></c>"
+        return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(str(value))}</t></is></c>'
+
+    names = [(n, name) for n, name in enumerate(sheets, start=1)]
+    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in names)
+    related = "".join(f'<Relationship Id="rId{n}" Type="{links}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n, _ in names)
+    packages = kinds.format("package", "relationships")
+    root = f'<Relationship Id="rId1" Type="{links}/officeDocument" Target="xl/workbook.xml"/>'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_rels/.rels", f'<Relationships xmlns="{packages}">{root}</Relationships>')
+        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>{listed}</sheets></workbook>')
+        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{packages}">{related}</Relationships>')
+        for n, name in names:
+            text = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in sheets[name])
+            sheet = f'<worksheet xmlns="{main}"><sheetData>{text}</sheetData></worksheet>'
+            archive.writestr(f"xl/worksheets/sheet{n}.xml", sheet)
+
+
+def answer_of(message: str, was: dict[str, str]) -> list[str]:
+    """Return the command of a message that asks about one column, with the answer that fits what the column was."""
+    command, others = re.search(r"^For example: python -m dashboard (.*)(?:\ninstead .*: (.*))?", message, re.M).groups()
+    words = shlex.split(command)
+    if "--column" not in words:
+        return words
+    *start, first = words
+    choices = [first, *(shlex.split(other)[1] for other in (others or "").split(", or ") if "--column" in other)]
+    fitting = [c for c in choices if c.partition("=")[0] == ROLES.get(was.get(c.partition("=")[2], ""), "attribute")]
+    assert len(fitting) == 1, message
+    return [*start, fitting[0]]
+
+
+def figures(store) -> list[dict[str, float | None]]:
+    """Return the figures of each run in a store, as the leaderboard shows them."""
     snapshot, measured = store.snapshot(), []
-    for dataset in report.datasets:
+    for dataset in snapshot.states:
         board = leaderboard(snapshot, Selection(dataset, common=False), [CATALOGUE[key] for key in FIGURES])
-        measured += [{key: cell.value for key, cell in row.metrics.items()} for row in board.rows if row.run in report.runs]
+        measured += [{key: cell.value for key, cell in row.metrics.items()} for row in board.rows]
     return measured
 
 

@@ -385,11 +385,12 @@ def squashed(text: str | None) -> str:
 
 
 def by_content(own: Content, known: Content) -> dict[str, str] | None:
-    """Return the id in ``known`` of each question by its text and answer; None unless each is exactly one of them."""
-    ids: dict[tuple[str, str], list[str]] = {}
-    for question, (text, answer) in known.items():
-        ids.setdefault((squashed(text), squashed(answer)), []).append(question)
-    fitting = {question: ids.get((squashed(text), squashed(answer)), []) for question, (text, answer) in own.items()}
+    """Return the id in ``known`` of each question by its text and any answers; None unless each is exactly one of them."""
+    compared = 2 if any(answer for _, answer in own.values()) else 1
+    ids: dict[tuple[str, ...], list[str]] = {}
+    for question, content in known.items():
+        ids.setdefault((*map(squashed, content[:compared]),), []).append(question)
+    fitting = {question: ids.get((*map(squashed, content[:compared]),), []) for question, content in own.items()}
     if not all(text for text, _ in own.values()) or any(len(some) != 1 for some in fitting.values()):
         return None
     return {question: some[0] for question, some in fitting.items()}

@@ -274,14 +274,16 @@ def _blank_where(state: _Guessing, flag: Column) -> bool:
 def _forecast(state: _Guessing) -> None:
     """A question about the future has an outcome, which nobody guesses: the forecast is the probability of yes."""
     outcomes = [column for column in state.named("outcome") if column.says_truth]
+    of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
+    if not outcomes and of_yes:
+        outcomes = [c for c in state.free if c.is_two_valued and says_nothing(c.name) and not c.is_index and len(c.distinct) > 1]
     if state.has("outcome", "correct", "guess") or len(outcomes) != 1:
         return
     judged = [column for column in state.named("correct") if _is_plain(column) and column.says_truth]
     if state.named("guess") or state.named("answer") or judged:
         return
     (outcome,) = outcomes
-    of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
-    if {*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes:
+    if says_nothing(outcome.name) or ({*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes):
         choices = (("outcome", outcome.name), ("correct", outcome.name))
         reason = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
         state.result.unclear.append(Unclear(reason, outcome.name, choices))
@@ -365,13 +367,13 @@ def _correctness(state: _Guessing) -> None:
         state.take("correct", proven[0].name, f"it says yes exactly where {pair}")
         return
     candidates = _different(strong) or _different(weak)
-    if not candidates and _never_agree(state):
-        two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
-        pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
+    two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
+    if not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
+        reason = f"{state.roles['guess'][0]} and {state.roles['answer'][0]} agree {seldom}"
         if not two_valued and (offered := _offered(state)):
-            state.result.unclear.append(Unclear(f"{pair} agree in no row; {offered}", pattern=True))
+            state.result.unclear.append(Unclear(f"{reason}; {offered}", pattern=True))
             return
-        state.ask(f"{pair} agree in no row: which column says whether answers are right?", "correct", two_valued)
+        state.ask(f"{reason}: which column says whether answers are right?", "correct", two_valued)
         return
     if len(candidates) == 1:
         state.take("correct", candidates[0].name, "by its name, and it says right or wrong")
@@ -384,22 +386,28 @@ def _correctness(state: _Guessing) -> None:
     elif candidates:
         state.ask("several columns say whether answers are right, and differ", "correct", candidates)
     elif not state.has("guess") or not (state.has("answer") or state.graded):
-        two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
         two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued
-        if state.has("answer"):
-            texts = [c for c in state.free if _is_answer(c) and _overlap(c, state.columns[state.roles["answer"][0]]) > 0.5]
-            state.ask("which column is the model's answer, or says whether it is right?", "guess", texts)
+        for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
+            texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
+            texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
             if texts:
+                state.ask(f"which column is the {what}, or says whether it is right?", role, texts)
                 return
-            state.result.unclear.pop()
         reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
         state.ask(reason, "correct", two_valued)
 
 
-def _never_agree(state: _Guessing) -> bool:
-    """Whether no guess is its reference answer, so that one of the two columns is probably another."""
+def _seldom_agree(state: _Guessing, doubtful: bool) -> str:
+    """Say how seldom guesses are their reference answers, if one of the two columns is then probably another; otherwise blank.
+
+    If ``doubtful``, that is where they agree no more often than by chance.
+    """
     pairs = _pairs(state.column("guess"), state.column("answer"))
-    return len(pairs) >= MIN_COMPARED and not any(agree(a, b) for a, b in pairs)
+    if len(pairs) < MIN_COMPARED or not (right := sum(agree(a, b) for a, b in pairs)):
+        return "in no row" if len(pairs) >= MIN_COMPARED else ""
+    guesses, references = (Counter(map(answer, side)) for side in zip(*pairs, strict=True))
+    chance = sum(count * references[form] for form, count in guesses.items()) / len(pairs)
+    return f"in {right:,} rows, as often as by chance" if doubtful and right <= chance + 2 * chance**0.5 else ""
 
 
 def _pairs(guess: Column | None, reference: Column | None) -> list[tuple[str, str]]:
@@ -468,9 +476,10 @@ def _sum_to_one(columns: Sequence[Column]) -> bool:
 
 def _confidences(state: _Guessing) -> None:
     known = state.stated.words
-    forbidden = NO_CONFIDENCE if state.has("outcome") else NO_CONFIDENCE | OF_OPTIONS
+    forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
     named = [c for c in state.named("confidence", forbidden) if not c.is_index]
-    if not state.has("confidence"):
+    stated = [state.columns[name] for name in state.roles.get("confidence", ())]
+    if not any(column.name_says("confidence") for column in stated):  # one whose name says nothing is another one beside these
         for column in named:
             if column.scale != "none" and not (column.is_two_valued and len(named) > 1):
                 range_ = "percentages" if column.scale == "percent" else "between 0 and 1"
@@ -505,6 +514,9 @@ def _confidences(state: _Guessing) -> None:
             state.result.unclear.append(Unclear(reason, column.name, choices))
     else:
         scores = [c for c in state.free if c.is_numeric and any(map(c.name_says, (SCORE, *SCORES)))]
+        mute = [
+            c for c in state.free if c.scale in ("none", "unclear") and c.is_numeric and says_nothing(c.name) and not c.is_index
+        ]
         shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
         shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE and c not in scores]
         state.result.offered = _offered(state)
@@ -512,12 +524,12 @@ def _confidences(state: _Guessing) -> None:
         why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
-        if candidates or scores:
+        if candidates or scores or mute:
             state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
             if not candidates:
-                state.result.unclear[-1] = replace(
-                    state.result.unclear[-1], column=scores[0].name, choices=tuple((role, scores[0].name) for role in SCORES)
-                )
+                could_be: list[tuple[str, str]] = [(role, column.name) for column in (*mute, *scores) for role in SCORES]
+                could_be += [("confidence", column.name) for column in mute if column.scale == "unclear"]
+                state.result.unclear[-1] = replace(state.result.unclear[-1], column=could_be[0][1], choices=(*could_be,))
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
 

@@ -59,8 +59,8 @@ def store(tmp_path):
     opened.close()
 
 
-def watching(store, folder):
-    return Watch(store, str(folder), partial(run_job, store=store))
+def watching(store, folder, **options):
+    return Watch(store, str(folder), partial(run_job, store=store), ImportOptions(**options))
 
 
 def runs(store):
@@ -143,6 +143,17 @@ def test_a_refused_file_is_tried_again(folder, store):
     assert (name, file.state) == ("pyramid/answers.csv", "imported")
     (folder / "broken.json").unlink()
     assert [*watched.look()] == [] and {file.state for file in watched_files(store).values()} == {"imported"}
+
+
+def test_repeats_are_what_is_stated(folder, store):
+    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(), form="bundle")
+    (folder / "answers.csv").write_text(ANSWERS + ANSWERS.splitlines()[-1].replace("0.5", "0.75"), encoding="utf-8")
+    for options, state in (({}, "refused"), ({"repeats": "samples"}, "imported")):
+        watched = watching(store, folder, dataset="pyramid", **options)
+        ((_, file),) = [*watched.look(), *watched.look()]
+        assert file.state == state, file.says
+        store.files.write_notes(NOTES, "{}")
+    assert [items for _, model, *_, items in runs(store) if model == "mine"] == [3]
 
 
 def test_a_folder_with_the_store_is_not_watched(store, tmp_path):

@@ -65,3 +65,16 @@ def test_other_questions_cannot_be_aligned(store, tmp_path):
     assert [problem.hint for problem in refused.problems] == ["dataset"] and not refused.advice
     with pytest.raises(Refused, match="not every question is one of dataset 'towns' by text and reference answer"):
         put(store, other, align="content")
+
+
+@pytest.mark.parametrize("align", ["content", "1"])
+def test_tables_of_our_own_are_aligned(store, tmp_path, align):
+    put(store, write(tmp_path, PLACES))
+    lines = [f'{n},"{text}",x,0.{n + 1}' for n, (text, *_) in enumerate(PLACES)]
+    text = "\n".join(["question_id,text,guess,confidence", *lines])
+    with pytest.raises(Refused, match="no such question in dataset"):
+        put_file(store, tmp_path / "own.csv", text, dataset="towns", model="z")
+    put(store, tmp_path / "own.csv", dataset="towns", model="z", align=align)
+    assert [row[::2] for row in rows(store, CONFIDENCES.format("z"))] == [("1", 0.1), ("2", 0.2), ("3", 0.3)]
+    with pytest.raises(Refused, match=r"with \+2 added"):
+        put(store, tmp_path / "own.csv", dataset="towns", model="z", align="2")

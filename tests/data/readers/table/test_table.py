@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-import zipfile
 from dataclasses import replace
 
 import polars as pl
@@ -12,6 +11,7 @@ import pytest
 from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
 from data.importing.report import Refused
 from tests.helpers.bundle_factory import put, refusal, table
+from tests.helpers.study_tables import write_workbook
 
 ROWS = [
     {"question": "Which river?", "gold": "Nile", "prediction": "Nile", "confidence": "0.9", "correct": "yes"},
@@ -49,26 +49,6 @@ def asked(store, path, rows=None, **options):
     """Return what is asked about a table, which ``rows`` give if it is not written yet: columns, hints and choices."""
     problems = refusal(store, path if rows is None else write(path, rows), **options).problems
     return [(problem.column, problem.hint, problem.choices) for problem in problems]
-
-
-def workbook(path, sheets, rows):
-    """Write a workbook with the same rows on each sheet, as text."""
-    kinds = "http://schemas.openxmlformats.org/{}/2006/{}"
-    main, links = kinds.format("spreadsheetml", "main"), kinds.format("officeDocument", "relationships")
-    cells = [list(rows[0]), *(row.values() for row in rows)]
-    text = "".join("<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>" for row in cells)
-    names = [(n, name) for n, name in enumerate(sheets, start=1)]
-    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in names)
-    related = "".join(f'<Relationship Id="rId{n}" Type="{links}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n, _ in names)
-    packages = kinds.format("package", "relationships")
-    root = f'<Relationship Id="rId1" Type="{links}/officeDocument" Target="xl/workbook.xml"/>'
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("_rels/.rels", f'<Relationships xmlns="{packages}">{root}</Relationships>')
-        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>{listed}</sheets></workbook>')
-        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{packages}">{related}</Relationships>')
-        for n, _ in names:
-            sheet = f'<worksheet xmlns="{main}"><sheetData>{text}</sheetData></worksheet>'
-            archive.writestr(f"xl/worksheets/sheet{n}.xml", sheet)
 
 
 def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
@@ -395,7 +375,8 @@ def test_attributes_stay_those_of_what_they_were(store, tmp_path):
 @pytest.mark.parametrize(("sheets", "models"), [(("alpha", "beta"), ["alpha", "beta"]), (("Sheet1", "Sheet2"), None)])
 def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
     pytest.importorskip("python_calamine")
-    workbook(tmp_path / "in.xlsx", sheets, with_ids(*ROWS))
+    rows = [row.values() for row in with_ids(*ROWS)]
+    write_workbook(tmp_path / "in.xlsx", {sheet: [["id", *ROWS[0]], *rows] for sheet in sheets})
     if models is None:
         choices = ("model=sheet", "elicitation=sheet", "sample=sheet")
         assert asked(store, tmp_path / "in.xlsx") == [("sheet", "repeats", choices)]

@@ -302,23 +302,23 @@ READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false,
 
 def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Choose, into: str) -> list[str]:
     delimiter, header = file.dialect
-    have = choose(header)
-    repeated = sorted({name for name in have if header.count(name) > 1})
+    have = choose(file.columns)
+    repeated = sorted({name for name in have if file.columns.count(name) > 1})
     if repeated:
         raise refuse(file.name, "this column is in the header twice", line=1, column=repeated[0])
     # DuckDB needs distinct names. Those of the contract are kept, the others are placeholders. They are part of the SQL, because
     # a parameter takes a tenth of a millisecond per name.
-    names = ", ".join(f"{literal(name if name in have else f'{index}:')}: 'VARCHAR'" for index, name in enumerate(header))
-    _read_text(
-        connection,
-        file,
-        lambda path: (
-            f"""create or replace table {into} as select {", ".join(map(quoted, have)) or "null as nothing"}
-        from read_csv({path}, columns = {{{names}}}, header = true, delim = {literal(delimiter)}, quote = '"', escape = '"',
-            null_padding = false, {READ})"""
-        ),
-        len(header),
-    )
+    kept = {index: f"c{index}" if file.steps else name for index, name in enumerate(header) if file.steps or name in have}
+    names = ", ".join(f"{literal(kept.get(index, f'{index}:'))}: 'VARCHAR'" for index in range(len(header)))
+
+    def sql(path: str) -> str:
+        source = f"""read_csv({path}, columns = {{{names}}}, header = true, delim = {literal(delimiter)}, quote = '"',
+            escape = '"', null_padding = false, {READ})"""
+        for step in file.steps:
+            source = f"(select {', '.join(f'{cell} as {quoted(name)}' for name, cell in step.items())} from {source})"
+        return f"create or replace table {into} as select {', '.join(map(quoted, have)) or 'null as nothing'} from {source}"
+
+    _read_text(connection, file, sql, len(header))
     return have
 
 

@@ -88,6 +88,8 @@ class TableFile:
         self.name = name or path.name
         self._workspace = workspace
         self.limit = limit or UnpackingLimit()
+        # SQL for each column over those of the step before, and first over the columns c0, c1, … of a CSV.
+        self.steps: list[dict[str, str]] = []
         self.path = _decompressed(path, workspace, self.name, self.limit)
 
     @property
@@ -140,7 +142,7 @@ class TableFile:
     def columns(self) -> list[str]:
         """Column names. For JSON Lines, the keys of the first object."""
         if self.format == "csv":
-            return self.dialect[1]
+            return [*self.steps[-1]] if self.steps else self.dialect[1]
         if self.format == "parquet":
             import duckdb
 

@@ -15,7 +15,7 @@ from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
-from data.readers.table.build import Builder, stage, stem_of
+from data.readers.table.build import Builder, needs_memory, stage, stage_large, stem_of
 from data.readers.table.read import Table, read_tables
 from data.readers.table.roles import Column, Guesses, Unclear, guess_roles
 
@@ -47,6 +47,10 @@ These rules decide the rest:
 - **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
   column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
   "A or B" or end in parentheses. Other guesses are graded by Clueline's rules.
+- **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
+  cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
+  other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
+  this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
 - **States.** "IDK" and the like are abstentions. A blank guess is unparsed, unless a column says that it is right or wrong.
 """,
 )
@@ -184,6 +188,10 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
             raise Refused([Problem(table.name, 1, name, None, reason) for name in unknown])
         stored = bool(options.dataset and staging.dataset(options.dataset))
         guesses = guess_roles(table, stated, graded=stored, repeats=options.repeats is not None)
+        builder = Builder(table, guesses, options, stem_of(incoming.name))
+        if table.delimiter is not None and not guesses.unclear and needs_memory(builder):
+            _tables[incoming] = read_tables(incoming, staging, whole=True)
+            return _add(incoming, _tables[incoming], staging, options)
         staging.report.mappings.append(guesses.mapping)
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
@@ -197,8 +205,10 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
             staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
         if not guesses.mapping.column("model") and not options.model:
             staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
-        builder = Builder(table, guesses, options, stem_of(incoming.name))
-        stage(builder, staging)
+        if table.delimiter is None:
+            stage(builder, staging)
+        else:
+            stage_large(builder, staging, incoming.file.path)
 
 
 def _described(guesses: Guesses) -> list[str]:

@@ -7,7 +7,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from string import ascii_uppercase
 
 import polars as pl
 
@@ -16,12 +18,21 @@ from data.duckdb_and_polars import frame, literal
 from data.importing.column_mapping import BadMapping, read_pattern
 from data.importing.report import Hint, Problem, refuse
 from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
-from data.importing.table_contract import MAX_ATTRIBUTE_VALUE_LENGTH, QUESTIONS, RESPONSES, Column, attribute_names
+from data.importing.table_contract import (
+    MAX_ATTRIBUTE_VALUE_LENGTH,
+    QUESTIONS,
+    RESPONSES,
+    Column,
+    attribute_names,
+    trimmed_text,
+)
+from data.importing.table_files import TableFile
 from data.plurals import counted
-from data.readers.responses import attribute_map, report_attributes
+from data.readers.responses import attribute_map, read_file, report_attributes
 from data.readers.shared.evaluation_log import STATED, align_questions, dataset_id, letters, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
+    MISSING,
     ROUNDING,
     TRUTH,
     YES_AND_NO,
@@ -44,6 +55,10 @@ MIN_ALIKE = 10  # questions without texts that must have the same answers to be 
 QUESTION_COLUMNS = ("question_id", "text", "answer", "category")
 RESPONSE_COLUMNS = tuple(column.name for column in RESPONSES if column.name not in ("token_logprobs", "buzz"))
 ROUNDED = "confidences that exceeded 0 or 1 by a rounding error"
+NO_PERCENTAGES = "no number in this column exceeds 1 ({:g} is the greatest), so these are no percentages"
+# Roles of a large CSV that is read in place.
+IN_PLACE = {"question_id", "question", "choices", "answer", "category", "guess", "correct", "confidence", "model", "elicitation"}
+IN_PLACE |= {"sample", "dataset", "attribute"}
 UNREADABLE = "no confidence could be read"
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
 
@@ -182,7 +197,15 @@ class Builder:
     def guess_cells(self) -> list[str | None]:
         name = self.mapping.column("guess")
         if not name:
-            return [None] * len(self.table)
+            labels = {letter.lower(): letter for letter in ascii_uppercase}
+            labels |= {answer(text): text for text in self.cells("answer") if text}
+            shares = {
+                label: self.shares(column)
+                for column in self.mapping.roles.get("options", ())
+                if (label := option_name(column, labels))
+            }
+            best = [max(shares, key=lambda label: shares[label][n] or 0, default=None) for n in self.rows]
+            return [label and labels[label] if label and shares[label][n] else None for n, label in enumerate(best)]
         # A model may well answer "none" or "-".
         texts = [(cell or "").strip() for cell in self.table.columns[name]]
         if name == self.guesses.stated_in:
@@ -236,7 +259,7 @@ class Builder:
             return [(UNSTATED, [None] * len(self.table), nothing)]
         if columns:
             guesses = self.guess_cells()
-            original = {answer(text): text for text in guesses if text}
+            original = {answer(text): text for text in (*guesses, *self.cells("answer")) if text}
             by_option = {option_name(name, original) or name: self.shares(name) for name in columns}
             chosen = [by_option.get(answer(guess), nothing)[n] if (guess := guesses[n]) else None for n in self.rows]
             whole = [
@@ -270,8 +293,7 @@ class Builder:
         if percent is None:
             percent = values.scale == "percent"
         elif percent and plain and max(plain) <= 1 + ROUNDING:
-            reason = f"no number in this column exceeds 1 ({max(plain):g} is the greatest), so these are no percentages"
-            raise refuse(self.table.name, reason, column=name, hint="unit")
+            raise refuse(self.table.name, NO_PERCENTAGES.format(max(plain)), column=name, hint="unit")
         shares: list[float | None] = []
         for text in texts:
             numeral = None if text is None else number(text)
@@ -308,10 +330,15 @@ class Builder:
         return of_questions, [name for name in names if name not in of_questions]
 
 
-def stage(builder: Builder, staging: Staging) -> None:
-    """Pass a table to the import: datasets that are not stored, questions, responses, attributes, days as tags."""
+def _stage_questions(
+    builder: Builder, staging: Staging, ids: Sequence[str], datasets: Sequence[str]
+) -> tuple[dict[str, str], dict[tuple[str, str], str], list[str]] | None:
+    """Pass datasets that are not stored and questions to the import.
+
+    Returns the datasets in the store by those of the table, the ids of questions that the store calls otherwise, and the columns
+    that become attributes of responses; None if the questions have problems.
+    """
     table = builder.table
-    ids, datasets = builder.question_ids(), builder.datasets()
     questions = builder.questions(ids, datasets)
     kind = FORECAST if builder.is_forecast else "single"
     renamed: dict[tuple[str, str], str] = {}
@@ -331,7 +358,7 @@ def stage(builder: Builder, staging: Staging) -> None:
         for question, known in known_ids.items():
             renamed[dataset, question] = known
     if staging.report.problems:
-        return
+        return None
     of_questions, of_responses = builder.attributes(ids, _attributes_of_responses(staging, homes.values()))
     for dataset, asked in questions.items():
         asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
@@ -341,6 +368,16 @@ def stage(builder: Builder, staging: Staging) -> None:
                 if value is not None:
                     asked.attributes[renamed.get((dataset, ids[n]), ids[n]), name] = value
         _add_questions(builder, staging, homes[dataset], asked, kind, dataset)
+    return homes, renamed, of_responses
+
+
+def stage(builder: Builder, staging: Staging) -> None:
+    """Pass a table to the import: datasets that are not stored, questions, responses, attributes, days as tags."""
+    table = builder.table
+    ids, datasets = builder.question_ids(), builder.datasets()
+    if (staged := _stage_questions(builder, staging, ids, datasets)) is None:
+        return
+    homes, renamed, of_responses = staged
     rows = builder.responses(ids, datasets)
     for row in rows:
         dataset = str(row["dataset"])
@@ -360,6 +397,110 @@ def stage(builder: Builder, staging: Staging) -> None:
         if count:
             cells = f"{counted(count, 'cell')} of {name}; these answers are kept without one"
             staging.report.warnings.append(f"{table.name}: {UNREADABLE} from {cells}")
+
+
+def needs_memory(builder: Builder) -> bool:
+    """Whether a table has roles whose cells must be compared with each other, so that it cannot be read in place."""
+    mapping, options = builder.mapping, builder.options
+    return bool(
+        mapping.roles.keys() - IN_PLACE
+        or not {"question_id", "correct", "confidence"} <= mapping.roles.keys()
+        or (mapping.column("dataset") and not options.dataset)
+        or mapping.words
+        or builder.guesses.stated_in
+    )
+
+
+def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
+    """Pass a large CSV to the import as ``stage`` does, but read its cells in place. The builder's table has some of its rows."""
+    table, mapping, options = builder.table, builder.mapping, builder.options
+    missing = ", ".join(map(literal, sorted(MISSING)))
+    number_of = {name: f"c{n}" for n, name in enumerate(table.columns)}
+    own = {name: name for name in number_of.values()}
+    # Nearly every cell has neither spaces around it nor the first letter of a word for a missing value.
+    plain_cell = "case when ascii({0}) > 47 and ascii({0}) not in (60, 78, 110) and not suffix({0}, ' ') then {0}"
+    given = {
+        name: f"{plain_cell.format(name)} when lower({trimmed_text(name)}) not in ({missing}) then {trimmed_text(name)} end"
+        for name in own
+    }
+    of_role = {role: number_of[names[0]] for role, names in mapping.roles.items()}
+    confidences, guess, right = mapping.roles["confidence"], of_role.get("guess"), of_role["correct"]
+    roles = [role for role in ("question_id", "question", "choices", "answer", "category") if role in of_role]
+
+    def opened(*steps: dict[str, str]) -> TableFile:
+        file = staging.open(path, table.name)
+        file.dialect, file.steps = (table.delimiter or ",", [*table.columns]), [*steps]
+        return file
+
+    def pass_questions() -> tuple[str, dict[str, str], list[str | None]] | None:
+        """Return their dataset, the ids of those that it calls otherwise, and their answers; None if they have problems."""
+        facts = "".join(f", min({role}) as {role}, count(distinct {role}) > 1 as other_{role}" for role in roles[1:])
+        by_id = "from loaded where question_id is not null group by 1 order by min(ordinal)"
+        once = frame(staging.connection, f"select question_id{facts} {by_id}")
+        for role in roles[1:]:
+            for question in once.filter(pl.col(f"other_{role}"))["question_id"].to_list()[:1]:
+                raise refuse(table.name, f"question {question!r} has different values", column=mapping.column(role))
+        ids = once["question_id"].to_list()
+        cells = {mapping.roles[role][0]: once[role].to_list() for role in roles}
+        asked = replace(builder.guesses, mapping=replace(mapping, roles={role: mapping.roles[role] for role in roles}))
+        questions = Builder(Table(table.name, cells, [f"question {name}" for name in ids]), asked, options, builder.stem)
+        if (staged := _stage_questions(questions, staging, ids, questions.datasets())) is None:
+            return None
+        (home,) = {*staged[0].values()}
+        return home, {old: new for (_, old), new in staged[1].items()}, questions.cells("answer")
+
+    def pass_responses(home: str, renamed: Mapping[str, str], answers: Sequence[str | None]) -> None:
+        words = {value: ", ".join(literal(word) for word, says in TRUTH.items() if says == value) for value in (0.0, 1.0)}
+        truths = f"when lower({right}) in ({words[1.0]}) then '1' when lower({right}) in ({words[0.0]}) then '0'"
+        rows = own | {right: f"case when {right} in ('true', 'false', '0', '1') then {right} {truths} else {right} end"}
+        if renamed:
+            sql = "create or replace table renamed as select unnest($old::varchar[]) as old, unnest($new::varchar[]) as new"
+            staging.connection.execute(sql, {"old": [*renamed], "new": [*renamed.values()]})
+            stated = of_role["question_id"]
+            rows[stated] = f"coalesce((select new from renamed where old = {stated}), {stated})"
+        state = "null"
+        if guess:
+            reply = trimmed_text(guess)
+            first = given | {guess: f"{plain_cell.format(guess)} when lower({reply}) not in ('nan', '<na>') then {reply} end"}
+            declining = ", ".join(map(literal, sorted(ABSTENTIONS - {text.lower() for text in answers if text})))
+            declined = f"strlen({guess}) between 3 and 20 and rtrim(lower({guess}), '.!') in ({declining})"
+            state = f"case when {declined} then 'abstained' when {guess} is null and {right} is null then 'unparsed' end"
+        else:
+            first = given
+        for name in confidences:
+            values, share = Values(name, table.columns[name]), number_of[name]
+            percent = values.scale == "percent" if mapping.percent is None else mapping.percent
+            plain = f"replace({share}, ',', '.')" if any("," in text for text in values.present) else share
+            if any("%" in text for text in values.present):
+                number = f"try_cast(rtrim({plain}, '% ') as double) / {1 if percent else 100}"
+                plain = f"case when suffix({plain}, '%') then ({number})::varchar else {plain} end"
+            near = f"when try_cast({share} as double) - 1 between 0 and {ROUNDING} then '1'"
+            near += f" when try_cast({share} as double) between {-ROUNDING} and 0 then '0'"
+            near = f"case when ascii({share}) in (46, 48) then {share} {near} else {share} end"
+            final = {role: cell for role, cell in of_role.items() if role in ("question_id", "sample", "guess", "model")}
+            final |= {"correct": f"case when state is null then {right} end"}
+            final |= {"confidence": f"case when state is null then {near} end", "state": "state"}
+            if how := of_role.get("elicitation"):
+                final["elicitation"] = f"{how} || {literal(f', {name}')}" if len(confidences) > 1 else how
+            final |= {safe_name(other): number_of[other] for other in mapping.roles.get("attribute", ())}
+            file = opened(first, rows | {share: plain}, own | {"state": state}, final)
+            named = replace(options, model=options.model or builder.stem, elicitation=options.elicitation or name)
+            read_file(file, staging, replace(named, dataset=home, percent=percent))
+            range_ = "select min(confidence) filter (confidence > 0), max(confidence) from loaded"
+            least, most = staging.connection.execute(range_).fetchall()[0]
+            if percent and (most or 1) <= 0.01:
+                raise refuse(table.name, NO_PERCENTAGES.format(100 * most), column=name, hint="unit")
+            if percent and mapping.percent is None and least < 0.01:
+                reason = f"its numbers run from {100 * least:g} to {100 * most:g}: are these percentages?"
+                raise refuse(table.name, reason, column=name, hint="percent")
+
+    if options.dataset and roles == ["question_id"]:  # where only ids are new, one reading is enough
+        pass_responses(options.dataset, {}, [])
+        pass_questions()
+        return
+    staging.load(opened({role: given[of_role[role]] for role in roles}), (*(Column(role) for role in roles),))
+    if passed := pass_questions():
+        pass_responses(*passed)
 
 
 def _attributes_of_responses(staging: Staging, datasets: Collection[str]) -> set[str]:

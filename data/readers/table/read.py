@@ -14,14 +14,16 @@ from typing import Any
 
 from data.duckdb_and_polars import literal
 from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import refuse
+from data.importing.report import Refused, refuse
 from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
 from data.readers.table.cells import given, number, truth
 from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
-MAX_BYTES = 2**28  # of a table, which is read into memory as a whole
+MAX_BYTES = 2**28  # of a table that is read into memory as a whole
+LARGE = MAX_BYTES  # of a CSV; beyond, a sample shows what its columns are
+SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of the file
 DELIMITERS = ",;\t|"
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
@@ -36,24 +38,60 @@ NOT_TEXT = "this is neither text in a known encoding nor another file that is re
 class Table:
     """A table of texts: columns by name, of equal length; None is a missing cell.
 
-    ``places`` says where each row is. ``encoding`` is blank if the text is Unicode.
+    ``places`` says where each row is. ``encoding`` is blank if the text is Unicode. ``delimiter`` is that of the large CSV of
+    which these are some rows; None if they are the whole table.
     """
 
     name: str
     columns: dict[str, list[str | None]]
     places: list[str]
     encoding: str = ""
+    delimiter: str | None = None
 
     def __len__(self) -> int:
         return len(self.places)
 
 
-def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
+def read_tables(incoming: Incoming, staging: Staging, *, whole: bool = False) -> list[Table]:
     """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
 
-    Columns of several models become rows of each; see ``_by_series``.
+    Columns of several models become rows of each; see ``_by_series``. Of a large CSV, rows from all parts are read, unless it
+    must be the ``whole``.
     """
+    if not whole and (part := _part_of_csv(incoming)):
+        return [part]
     return [_by_series(table) for table in _tables_of(incoming, staging)]
+
+
+def _part_of_csv(incoming: Incoming) -> Table | None:
+    """Return rows from all parts of a large CSV in UTF-8 that begins with its header; None for any other file."""
+    if incoming.is_workbook or (length := incoming.file.path.stat().st_size) <= LARGE:
+        return None
+    parts: list[bytes] = []
+    with incoming.file.path.open("rb") as file:
+        for n in range(PARTS):
+            file.seek(length // PARTS * n)
+            parts += file.read(SAMPLE // PARTS).split(b"\n")[1 if n else 0 : -1]
+        if length <= SAMPLE or any(b'"' in line for line in parts):  # where a quoted cell begins is only certain at the start
+            file.seek(0)
+            parts = file.read(SAMPLE).split(b"\n")[:-1]
+            while b"".join(parts).count(b'"') % 2:
+                parts.pop()
+    start = b"\n".join(parts).removeprefix(b"\xef\xbb\xbf")
+    try:
+        table, delimiter = _of_csv(incoming.name, start.decode("utf-8"))
+    except (Refused, UnicodeDecodeError):
+        return None
+    header = start.partition(b"\n")[0].decode().split(delimiter)
+    if (
+        start[:1] in (b"{", b"[", b"")
+        or not len(table)
+        or [*table.columns] != [name.strip() for name in header]
+        or _series(table)
+    ):
+        return None
+    table.delimiter = delimiter
+    return table
 
 
 def _tables_of(incoming: Incoming, staging: Staging) -> list[Table]:
@@ -67,7 +105,7 @@ def _tables_of(incoming: Incoming, staging: Staging) -> list[Table]:
         raise refuse(incoming.name, f"a table in the form of another project can have at most {size(MAX_BYTES)}")
     text, encoding = _decoded(incoming.name, incoming.file.path.read_bytes())
     start = text.lstrip()[:1]
-    table = _of_json(incoming.name, text) if start in ("{", "[") else _of_csv(incoming.name, text)
+    table = _of_json(incoming.name, text) if start in ("{", "[") else _of_csv(incoming.name, text)[0]
     table.encoding = "" if encoding.startswith("utf") else encoding
     return [table] if table.columns and len(table) else []
 
@@ -158,7 +196,7 @@ def _without_path(names: list[str]) -> list[str]:
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 
 
-def _of_csv(name: str, text: str) -> Table:
+def _of_csv(name: str, text: str) -> tuple[Table, str]:
     best: tuple[int, int, str] | None = None
     for delimiter in DELIMITERS:
         widths = Counter(len(row) for _, row in zip(range(SAMPLE_ROWS), _rows(name, text, delimiter), strict=False) if row)
@@ -166,7 +204,7 @@ def _of_csv(name: str, text: str) -> Table:
         if rows and (best is None or (rows, width) > best[:2]):
             best = (rows, width, delimiter)
     delimiter = best[2] if best else ","
-    return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)])
+    return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)]), delimiter
 
 
 def _rows(name: str, text: str, delimiter: str) -> Iterator[list[str]]:

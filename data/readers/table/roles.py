@@ -29,6 +29,7 @@ from data.readers.table.names import (
     roles_of,
     says_nothing,
     tokens,
+    words,
 )
 from data.readers.table.read import SERIES, SHEET, Table
 from data.store.answer_states import SCORES
@@ -38,6 +39,7 @@ MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
+MAX_TOLD = 10  # different thresholds that models are told
 MIN_COMPARED = 10  # guesses of which one at least should be right
 SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
 OPTION_WORDS = ("p", "prob", "probs", "probability", "conf", "confidence", "option", "choice")  # in names such as prob_A
@@ -231,6 +233,7 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     state.graded = graded
     _flags(state)
     _forecast(state)
+    _chosen(state)
     _answers(state)
     _correctness(state)
     _options(state)
@@ -290,6 +293,33 @@ def _forecast(state: _Guessing) -> None:
         state.asked_outcome = True
         return
     state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
+
+
+def _chosen(state: _Guessing) -> None:
+    """Without a column of guesses, the most probable option is the guess, if this explains a column of right and wrong.
+
+    The columns of options differ by one letter, as in ``small_choiceA_probs``. They add up to 1.
+    """
+    if state.has("options", "guess") or state.named("guess"):
+        return
+    families: dict[tuple[str, ...], dict[str, Column]] = {}
+    for column in state.free:
+        named = words(column.name)
+        for letter in (word for word in named if len(word) == 1 and column.scale == "unit"):
+            families.setdefault(tuple(word for word in named if word != letter), {})[letter] = column
+    for family in (family for family in families.values() if len(family) > 1 and _sum_to_one([*family.values()])):
+        shares = {letter: [number(text) or (-1.0, False) for text in column.texts] for letter, column in family.items()}
+        chosen = [max(shares, key=lambda letter: shares[letter][n]) for n in range(state.rows)]
+        for judged in (column for column in state.free if column.is_two_valued and column.name_says("correct")):
+            for key in (column for column in state.free if {answer(text) for text in column.distinct} <= family.keys()):
+                if judged.truths == [
+                    float(text is not None and answer(text) == guess) for text, guess in zip(key.texts, chosen, strict=True)
+                ]:
+                    state.take("answer", key.name, f"{judged.name} says yes exactly where this is the most probable option")
+                    state.take("correct", judged.name, f"it says yes exactly where {key.name} is the most probable option")
+                    for column in family.values():
+                        state.take("options", column.name, "it is named after an option, and these columns add up to 1")
+                    return
 
 
 def _answers(state: _Guessing) -> None:
@@ -459,9 +489,13 @@ def option_name(name: str, labels: Iterable[str]) -> str | None:
 
     >>> option_name("prob_B", {"a", "b"}), option_name("Yes_Prob", {"yes", "no"}), option_name("length", {"a"})
     ('b', 'yes', None)
+    >>> option_name("small_choiceB_probs", {"a", "b"})
+    'b'
     """
-    words = [word for word in re.findall(r"[^\W_]+", name.lower()) if word not in OPTION_WORDS]
-    return next((form for form in (words[0] if len(words) == 1 else "", answer(name)) if form in {*labels}), None)
+    named = [word for word in re.findall(r"[^\W_]+", name.lower()) if word not in OPTION_WORDS]
+    letters = [word for word in words(name) if len(word) == 1]
+    forms = (named[0] if len(named) == 1 else "", answer(name), letters[0] if len(letters) == 1 else "")
+    return next((form for form in forms if form in {*labels}), None)
 
 
 def _sum_to_one(columns: Sequence[Column]) -> bool:
@@ -509,7 +543,8 @@ def _confidences(state: _Guessing) -> None:
     unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
     if state.has_confidence:
         for column in unnamed:
-            choices = (("confidence", column.name), ("attribute", column.name))
+            could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
+            choices = tuple((role, column.name) for role in ("confidence", *could_be_told, "attribute"))
             reason = "its numbers could be another confidence, and its name says nothing"
             state.result.unclear.append(Unclear(reason, column.name, choices))
     else:

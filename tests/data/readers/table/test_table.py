@@ -4,13 +4,16 @@ import gzip
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 
 import polars as pl
 import pytest
 
 from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
 from data.importing.report import Refused
-from tests.helpers.bundle_factory import put, refusal, table
+from data.readers import table as reader
+from data.store import open_store
+from tests.helpers.bundle_factory import content, put, refusal, table
 from tests.helpers.study_tables import write_workbook
 
 ROWS = [
@@ -347,6 +350,19 @@ def test_options_have_a_column_each(store, tmp_path):
     assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]
 
 
+def test_the_most_probable_option_is_the_guess(store, tmp_path):
+    """Where this explains what is right, as in the tables that the program of MMLU writes, with few names of columns."""
+    header = ",".join([*map(str, range(6)), "small_correct", *(f"small_choice{letter}_probs" for letter in "ABCD")])
+    rows = [("A", "A", 0.5), ("B", "C", 0.7), ("C", "C", 0.4), ("A", "D", 0.6)]
+    lines = [
+        f"Which word is {n}?,w,x,y,z,{key},{key == guess}," + ",".join(str(p if guess == x else (1 - p) / 3) for x in "ABCD")
+        for n, (key, guess, p) in enumerate(rows)
+    ]
+    (tmp_path / "law.csv").write_text("\n".join([header, *lines]))
+    report = put(store, tmp_path / "law.csv", model="small")
+    assert sorted(row[1:4] for row in answers(store, report)) == [("A", 0.5, 1), ("C", 0.4, 1), ("C", 0.7, 0), ("D", 0.6, 0)]
+
+
 def test_a_column_of_errors_is_asked_about(store, tmp_path):
     rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
     assert asked(store, tmp_path / "in.csv", rows) == [("failure", "column", ("failed=failure", "attribute=failure"))]
@@ -570,3 +586,35 @@ def test_names_in_the_plural(store, tmp_path):
     path = tmp_path / "lists.json"
     path.write_text(json.dumps({"questions": ["a?", "b?"], "preds": ["x", "y"], "confidences": [0.2, 0.9], "correct": [0, 1]}))
     assert [row[2:4] for row in answers(store, put(store, path))] == [(0.2, 0), (0.9, 1)]
+
+
+GUESSES, SPELLED = (
+    ("B", "A", "idk", "", "C", " a "),
+    (("85 %", "ja"), ("40%", "NEIN"), ("n/a", "no"), ("10 %", "wrong"), ("", "1")),
+)
+LARGE = [
+    {"qid": f"q{n}", "prompt": f"Which is {n}?", "gold": "AB"[n % 2], "llm": model, "prediction": GUESSES[n % 6],
+     "p_true": f"0,{n + 1}" if k else "1,0000000000000002", "note": (n + k) % 4,
+     **dict(zip(("stated_conf", "hit"), SPELLED[(n + k) % 5], strict=True))}
+    for k, model in enumerate(("m1", " m2", "m3")) for n in range(12)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("left_out", [(), ("prompt", "gold"), ("prediction", "llm", "stated_conf")])
+def test_a_large_csv_is_the_same_as_a_small_one(tmp_path, monkeypatch, left_out):
+    """It is read in place, with roles by a sample of its rows."""
+    rows = [{key: cell for key, cell in row.items() if key not in left_out} for row in LARGE[: 12 if "llm" in left_out else None]]
+    path = write(tmp_path / "in.csv", rows)
+    stores = [open_store(tmp_path / name) for name in ("small", "large")]
+    options = {"columns": (("attribute", "note"),), "dataset": "set" if "prompt" in left_out else None}
+    put(stores[0], path, **options)
+    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    monkeypatch.setattr(reader, "stage", None)  # which would read it as a whole
+    put(stores[1], path, **options)
+    assert content(stores[0]) == content(stores[1])
+
+
+def test_a_contradiction_in_a_large_csv_is_refused(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    with pytest.raises(Refused, match="question 'q3' has different values"):
+        put(store, write(tmp_path / "in.csv", [row | {"gold": row["gold"] if n != 3 else "C"} for n, row in enumerate(LARGE)]))

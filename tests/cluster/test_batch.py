@@ -129,7 +129,7 @@ def test_refused_runs_do_not_stop_the_others(answers, scheduler, tmp_path):
     assert done.returncode == 1 and "1 of 7 groups of rows were refused" in done.stderr and "twin" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(store.snapshot().rows("select 1 from runs where dataset = 'relay'")) == 6
-    rows.write_parquet(tmp_path / "bad.parquet")
+    whole.write_parquet(tmp_path / "bad.parquet")
     done = run_cli("batch", tmp_path / "bad.parquet", "--dataset", "relay", "--scheduler", scheduler, store=store.url)
     assert done.returncode == 0 and "1 run imported" in done.stdout
 

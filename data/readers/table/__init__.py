@@ -15,8 +15,8 @@ from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
-from data.readers.table.build import Builder, needs_memory, stage, stage_large, stem_of
-from data.readers.table.read import Table, read_tables
+from data.readers.table.build import Builder, stage, stage_large, stem_of, why_in_memory
+from data.readers.table.read import TOO_LARGE, Table, read_tables
 from data.readers.table.roles import Column, Guesses, Unclear, guess_roles
 
 FORMAT = Format(
@@ -189,9 +189,8 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         stored = bool(options.dataset and staging.dataset(options.dataset))
         guesses = guess_roles(table, stated, graded=stored, repeats=options.repeats is not None)
         builder = Builder(table, guesses, options, stem_of(incoming.name))
-        if table.delimiter is not None and not guesses.unclear and needs_memory(builder):
-            _tables[incoming] = read_tables(incoming, staging, whole=True)
-            return _add(incoming, _tables[incoming], staging, options)
+        if table.delimiter is not None and not guesses.unclear and (why := why_in_memory(builder)):
+            raise refuse(table.name, f"{TOO_LARGE}, for {why}; split it into several files")
         staging.report.mappings.append(guesses.mapping)
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")

@@ -399,16 +399,14 @@ def stage(builder: Builder, staging: Staging) -> None:
             staging.report.warnings.append(f"{table.name}: {UNREADABLE} from {cells}")
 
 
-def needs_memory(builder: Builder) -> bool:
-    """Whether a table has roles whose cells must be compared with each other, so that it cannot be read in place."""
+def why_in_memory(builder: Builder) -> str:
+    """Say why a table cannot be read in place: its cells must be compared with each other, or read by words. Blank if it can."""
     mapping, options = builder.mapping, builder.options
-    return bool(
-        mapping.roles.keys() - IN_PLACE
-        or not {"question_id", "correct", "confidence"} <= mapping.roles.keys()
-        or (mapping.column("dataset") and not options.dataset)
-        or mapping.words
-        or builder.guesses.stated_in
-    )
+    lacking = sorted({"question_id", "correct", "confidence"} - mapping.roles.keys())
+    further = sorted(mapping.roles.keys() - IN_PLACE) + ["dataset"] * bool(mapping.column("dataset") and not options.dataset)
+    if mapping.words or builder.guesses.stated_in:
+        return "confidences are in words or in a text"
+    return f"it has no column for {lacking[0]}" if lacking else f"it has a column for {further[0]}" if further else ""
 
 
 def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
@@ -490,7 +488,7 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
             least, most = staging.connection.execute(range_).fetchall()[0]
             if percent and (most or 1) <= 0.01:
                 raise refuse(table.name, NO_PERCENTAGES.format(100 * most), column=name, hint="unit")
-            if percent and mapping.percent is None and least < 0.01:
+            if percent and mapping.percent is None and (least or 1) < 0.01:
                 reason = f"its numbers run from {100 * least:g} to {100 * most:g}: are these percentages?"
                 raise refuse(table.name, reason, column=name, hint="percent")
 

@@ -23,6 +23,7 @@ from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, 
 
 MAX_BYTES = 2**28  # of a table that is read into memory as a whole
 LARGE = MAX_BYTES  # of a CSV; beyond, a sample shows what its columns are
+TOO_LARGE = f"a table in the form of another project can have at most {size(MAX_BYTES)}"
 SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of the file
 DELIMITERS = ",;\t|"
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
@@ -52,13 +53,12 @@ class Table:
         return len(self.places)
 
 
-def read_tables(incoming: Incoming, staging: Staging, *, whole: bool = False) -> list[Table]:
+def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
     """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
 
-    Columns of several models become rows of each; see ``_by_series``. Of a large CSV, rows from all parts are read, unless it
-    must be the ``whole``.
+    Columns of several models become rows of each; see ``_by_series``. Of a large CSV, rows from all parts are read.
     """
-    if not whole and (part := _part_of_csv(incoming)):
+    if part := _part_of_csv(incoming):
         return [part]
     return [_by_series(table) for table in _tables_of(incoming, staging)]
 
@@ -102,7 +102,7 @@ def _tables_of(incoming: Incoming, staging: Staging) -> list[Table]:
             return [_of_parquet(incoming, staging)]
     length = incoming.file.path.stat().st_size
     if length > MAX_BYTES:
-        raise refuse(incoming.name, f"a table in the form of another project can have at most {size(MAX_BYTES)}")
+        raise refuse(incoming.name, TOO_LARGE)
     text, encoding = _decoded(incoming.name, incoming.file.path.read_bytes())
     start = text.lstrip()[:1]
     table = _of_json(incoming.name, text) if start in ("{", "[") else _of_csv(incoming.name, text)[0]

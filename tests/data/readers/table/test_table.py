@@ -614,6 +614,13 @@ def test_a_large_csv_is_the_same_as_a_small_one(tmp_path, monkeypatch, left_out)
     assert content(stores[0]) == content(stores[1])
 
 
+def test_what_cannot_be_read_in_place_is_said(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    rows = [row | {"crashed": n % 2} for n, row in enumerate(LARGE)]
+    with pytest.raises(Refused, match="at most 256 MiB, for it has a column for failed; split it into several files"):
+        put(store, write(tmp_path / "in.csv", rows), columns=(("failed", "crashed"),))
+
+
 def test_a_contradiction_in_a_large_csv_is_refused(store, tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
     with pytest.raises(Refused, match="question 'q3' has different values"):

@@ -15,7 +15,7 @@ import msgspec
 
 from dashboard.access.rights import is_loopback
 from dashboard.cli.progress import CommandRefused, seed_empty_store
-from dashboard.process.server import address
+from dashboard.process.server import LINK, address
 from dashboard.settings import Settings, environment_variable, read_setting
 from data.importing.report import Refused
 from data.store import OlderStore, Store, StoreError, open_store
@@ -65,8 +65,9 @@ def serve(settings: Settings, opens: bool, **overrides: Any) -> None:
     # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
     os.environ.update({environment_variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
-    command = [sys.executable, "-m", "dashboard.process.server"]
-    os.execv(sys.executable, [*command, link] if link and opens and _has_browser() else command)
+    if link and opens and _has_browser():
+        os.environ[LINK] = link  # every user of this machine can read the arguments of a process
+    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.server"])
 
 
 def _print_link(settings: Settings, store: Store) -> str | None:

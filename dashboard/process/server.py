@@ -1,4 +1,4 @@
-"""Runs the app under gunicorn: ``python -m dashboard.process.server [LINK]``, which ``python -m dashboard serve`` becomes.
+"""Runs the app under gunicorn: ``python -m dashboard.process.server``, which ``python -m dashboard serve`` becomes.
 
 Nothing here may import DuckDB or polars before the workers are forked, because neither survives a fork.
 """
@@ -23,6 +23,7 @@ from dashboard.settings import Settings, read_settings
 from dashboard.uploads.end_with_parent import end_with
 
 THREADS = 128  # per worker; dashboard/cache.py keeps some of them free from computing
+LINK = "OPENED_WHEN_READY"  # environment variable with what to open in a browser
 MAX_FILES = 4096  # open files per process
 SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder in memory, writable in a container
 
@@ -171,4 +172,4 @@ if __name__ == "__main__":
     settings = read_settings()
     logs.configure(settings)
     limit_numpy_threads(settings.workers)
-    Server(settings, *sys.argv[1:]).run()
+    Server(settings, os.environ.pop(LINK, "")).run()

@@ -4,6 +4,7 @@ from tests.helpers.page_actions import (
     answers,
     api,
     back_to,
+    begin_step,
     between,
     board,
     board_is,
@@ -51,6 +52,7 @@ def test_a_filter_is_a_step_for_back(page):
     history = board_is(page, query)
     assert history != all_of_it
 
+    begin_step(page)
     chip(page, "elicitation", "softmax").click()
     query.append(("elicitation", "softmax"))
     softmax = board_is(page, query)
@@ -69,6 +71,7 @@ def test_a_filter_is_a_step_for_back(page):
     assert errors[0] == errors[1]
     assert "Aalen-Johansen" in page.locator("td[data-metric=calscore]").first.get_attribute("title")
 
+    begin_step(page)
     chip(page, "elicitation", "softmax").click()
     query.remove(("elicitation", "softmax"))
     assert len(board_is(page, query)) == len(history)

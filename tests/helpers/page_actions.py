@@ -4,7 +4,7 @@ import json
 import math
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tests.helpers.page_rest import eventually, wait_for_rest
+from tests.helpers.page_rest import eventually, let_scripts_run, wait_for_rest
 
 OF_PAGES = ("sort", "theme", "clue", "metric")  # keys for how a page looks, which the JSON addresses do not take
 BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")].map((row) => ({
@@ -169,6 +169,11 @@ def between(page, key, low=None, high=None, leave="Tab"):
             box = page.locator(f".filter-{key} .dash-range-slider-{end}-input")
             box.fill(str(value))
             box.press(leave)
+
+
+def begin_step(page):
+    """Wait until the next change of a control is a step of its own: changes within 600 ms share one (assets/address.js)."""
+    let_scripts_run(page, 700)
 
 
 def entries(page):

@@ -103,7 +103,7 @@ def _parts(
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
         states_here = counts_by_run(states.join(group, on="question_id", how="semi"))
-        rows_of_part = run_rows(evidence.select_rows(rows), metrics, states_here, intervals, tested)
+        rows_of_part = run_rows(evidence.select_rows(rows), metrics, states_here, metrics if intervals else (), tested)
         if restricted is not None and not restricted.taking_part:
             remove_ranks(rows_of_part)
         parts[value] = BreakdownPart(_name(by, value), len(group), rows_of_part)
@@ -133,7 +133,7 @@ def _parts_of_responses(
             states = counts_by_run(state_counts(snapshot, counted.replace(clue_mask=None)))
             # A part in which no run takes part has no rows.
             if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
-                rows_of_part = run_rows(evidence, group, states, intervals, tested)
+                rows_of_part = run_rows(evidence, group, states, group if intervals else (), tested)
                 if restricted is not None and not restricted.taking_part:
                     remove_ranks(rows_of_part)
                 measured.append((len(np.unique(evidence.places)), rows_of_part))

@@ -118,18 +118,24 @@ class Leaderboard(msgspec.Struct):
 
 
 def leaderboard(
-    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False, margin: float | None = None
+    snapshot: Snapshot,
+    selection: Selection,
+    metrics: Sequence[Metric],
+    intervals: bool | Sequence[Metric] = False,
+    margin: float | None = None,
 ) -> Leaderboard:
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Metrics that count different answers, such as accuracy and the Brier score, are measured one group after the other: which runs
-    take part, and which clues they have in common, depends on the answers that count. ``common`` is 1 by default. ``margin`` is
-    the difference below which two runs are equal, in the units of each metric.
+    take part, and which clues they have in common, depends on the answers that count. ``common`` is 1 by default. ``intervals``
+    are the metrics that get them, or whether all do. ``margin`` is the difference below which two runs are equal, in the units of
+    each metric.
     """
     divided, states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
     groups, claimed = groups_by_counted(metrics, states_present(states.values())), ranked_metrics(snapshot, selection.dataset)
+    with_intervals = metrics if intervals is True else intervals or ()
     measured = [
-        _measure(snapshot, selection.replace(counted=counted), divided, of_group, states, intervals, claimed, margin)
+        _measure(snapshot, selection.replace(counted=counted), divided, of_group, states, with_intervals, claimed, margin)
         for counted, of_group in groups.items()
     ]
     names, first = runs_by_id(snapshot, selection), measured[0]
@@ -211,7 +217,7 @@ def _measure(
     divided: _Divided,
     metrics: Sequence[Metric],
     states: Mapping[str, Mapping[State, int]],
-    intervals: bool,
+    intervals: Sequence[Metric],
     claimed: RankedMetrics,
     margin: float | None,
 ) -> _Measured:
@@ -230,7 +236,7 @@ def _measure(
         comparable = restricted is not None or not counts.differs
         tested = claimed if comparable and not reference else None
         stated = margin if in_order else None
-        rows = run_rows(evidence, metrics, states, intervals and (in_order or reference), tested, stated)
+        rows = run_rows(evidence, metrics, states, intervals if in_order or reference else (), tested, stated)
         if not in_order:
             remove_ranks(rows)
         if selection.counted.need_confidence:

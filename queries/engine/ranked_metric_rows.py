@@ -98,17 +98,17 @@ def run_rows(
     evidence: Evidence,
     metrics: Sequence[Metric],
     states: Mapping[str, Mapping[State, int]],
-    intervals: bool = False,
+    intervals: Collection[Metric] = (),
     tested: RankedMetrics | None = None,
     margin: float | None = None,
 ) -> list[RunRow]:
     """Compute a row for each run, in the order of ``evidence.runs``.
 
-    ``states`` are from ``selected_answers.counts_by_run``. ``tested`` are the metrics among which claims are adjusted, for
-    letters along with intervals; it is only valid for runs that answered the same clues. ``margin`` is the difference below which
-    runs are equal, in the units of each metric.
+    ``states`` are from ``selected_answers.counts_by_run``. ``intervals`` are the metrics that get them. ``tested`` are those
+    among which claims are adjusted, for letters along with intervals; it is only valid for runs that answered the same clues.
+    ``margin`` is the difference below which runs are equal, in the units of each metric.
     """
-    cells = {metric.key: metric_cells(metric, evidence, intervals, tested, margin) for metric in metrics}
+    cells = {metric.key: metric_cells(metric, evidence, metric in intervals, tested, margin) for metric in metrics}
     return [
         RunRow(
             **evidence.run_facts(index),

@@ -123,7 +123,9 @@ def _spread(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping
 
 def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Section:
     """The surest wrong guess before people knew, on its question with the cursor at the mistake."""
-    question = service().ask(question_query, request.selection, mistake.question_id)
+    # A question has its responses whatever filters there are, so its answer under another filter is the same.
+    selection = request.selection.without_filters("questions").without_filters("clues")
+    question = service().ask(question_query, selection, mistake.question_id, None, (), ())
     style = run_style(request.facets, question.runs, [mistake.run])
     path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"
     sure, known = percent(mistake.confidence, 0), percent(mistake.known, 0)

@@ -90,8 +90,9 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     told = told_metric(request.facets.kind)
     needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, told))
-    metrics = tuple(dict.fromkeys((*chosen, *across, *needed)))
-    board = service().ask(leaderboard, request.selection, metrics, True, margin)
+    shown_or_told = tuple(dict.fromkeys((*chosen, *needed)))
+    metrics = tuple(dict.fromkeys((*shown_or_told, *across)))  # of the others, only ranks are shown
+    board = service().ask(leaderboard, request.selection, metrics, shown_or_told, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     # Without people, the finding is read from this board, so that nothing is computed twice.

@@ -217,6 +217,15 @@ class ResultCache:
         prometheus.cache_reads.labels("hit").inc()
         return result
 
+    def keep(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """Return the value of a key, made if it is absent, without a turn: ``make`` asks for results, which wait for theirs."""
+        name = sha256(key.encode()).hexdigest()
+        value = self._read(name, bytes)
+        if value is None:
+            value = make()
+            self._use(lambda: self._cache.set(name, value))
+        return value
+
     def callers(self, key: str) -> int:
         """Return how many threads of this process wait for the value of a key, including the one that computes it."""
         with self._changed:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, TypeVar, cast, get_type_hints
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ import duckdb
 import msgspec
 from flask import Flask, current_app, g, has_request_context, request
 
+import dashboard
 import data
 import queries
 from dashboard.access.providers import RequestDenied
@@ -144,13 +146,27 @@ class Service:
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
 
+    def drawn(self, dataset: str, path: str, pairs: Sequence[tuple[str, str]], draw: Callable[[], bytes]) -> bytes:
+        """Return what ``draw`` makes of results for a dataset at an address, from the cache if possible.
+
+        It may depend on the address, the dataset, the settings, the server's address and the mode of the reader's pages. It is
+        drawn anew for whoever came by a signed link, which signs the addresses in it.
+        """
+        if self.access.reader().link is not None:
+            return draw()
+        snapshot = self.snapshot()
+        reader = [self.access.page_mode(), sorted(snapshot.hidden), self.url()]
+        code, revision = _code(data, queries, dashboard), self.revision(dataset) or snapshot.version
+        key = msgspec.json.encode([code, revision, "drawn", path, pairs, reader, self.settings])
+        return self.cache.keep(key.decode(), draw)
+
     def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: object) -> T:
         state = snapshot.states.get(dataset or "")
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
         name = f"{query.__module__}.{query.__qualname__}"
         hidden = [] if state else sorted(snapshot.hidden)  # results for one dataset are the same for all its readers
-        key = msgspec.json.encode([_code(), revision, name, _key_of(arguments), hidden]).decode()
+        key = msgspec.json.encode([_code(data, queries), revision, name, _key_of(arguments), hidden]).decode()
         seconds, client = self.settings.query_seconds, current_client()
 
         def abandoned() -> bool:
@@ -414,9 +430,9 @@ def _timeout(seconds: int) -> BadRequest:
 
 
 @cache
-def _code() -> str:
+def _code(*packages: ModuleType) -> str:
     """Return a hash of the code behind the results, so that results of another version of the code are not used."""
-    modules = sorted(path for package in (data, queries) for path in Path(package.__path__[0]).rglob("*.py"))
+    modules = sorted(path for package in packages for path in Path(package.__path__[0]).rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()
 
 

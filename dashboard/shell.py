@@ -20,7 +20,7 @@ from dashboard.http.paths import SELECTION, address
 from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, read_page, register
 from dashboard.service import service
 from dashboard.ui.controls import active_filters, control, filter_bar
-from dashboard.ui.drawing import as_json, divide_page
+from dashboard.ui.drawing import Drawing, as_json, divide_page
 from dashboard.ui.frame import header, page_foot
 from dashboard.ui.html import content_markup, markup
 from dashboard.ui.messages import error_panel, simulated_people, store_panel
@@ -69,21 +69,18 @@ def draw(request: dict[str, Any]) -> str:
         page_request = read_page(page, pairs, dataset, item, draft)
         short = service().shorten(pairs, page_request.selection)
         stands = _stands(request["query"], short)
-        content = [active_filters(path, pairs, page_request.facets), *content_of(page, page_request, path, pairs)]
+        drawing = _body(page, page_request, path, pairs)
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
             saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])
         listed = drawer(page_request, common=page.common)
     except BadRequest as error:
-        content, again = (
-            [error_panel(error, path, pairs, _names_of_runs(dataset or dict(pairs).get("dataset")))],
-            error.retry_after,
-        )
+        names = _names_of_runs(dataset or dict(pairs).get("dataset"))
+        drawing, again = divide_page([error_panel(error, path, pairs, names)]), error.retry_after
     except StoreError as error:
-        content = [store_panel(public_message(error, service().store))]
+        drawing = divide_page([store_panel(public_message(error, service().store))])
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
-    content += [page_foot(path, pairs, version, measured, saved), listed]
-    drawing = divide_page(content)
+    drawing += divide_page([page_foot(path, pairs, version, measured, saved), listed], "below.")
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
         "states": drawing.states, "again": again,
@@ -119,6 +116,17 @@ def draw(request: dict[str, Any]) -> str:
         }
         answer["fragments"] = drawing.fragments | bar.fragments
     return as_json(answer).decode()
+
+
+def _body(page: Page[Any], request: PageRequest[Any], path: str, pairs: list[tuple[str, str]]) -> Drawing:
+    """Draw the content of a page. What a paper can cite depends only on data and address, so it is kept."""
+
+    def draw() -> Drawing:
+        return divide_page([active_filters(path, pairs, request.facets), *content_of(page, request, path, pairs)])
+
+    if page.table is None:
+        return draw()
+    return Drawing.decode(service().drawn(request.selection.dataset, path, pairs, lambda: draw().encode()))
 
 
 def _stands(asked: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any] | None:

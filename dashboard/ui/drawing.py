@@ -39,6 +39,24 @@ class Drawing:
     figures: dict[str, Json] = field(default_factory=dict)
     states: dict[str, Json] = field(default_factory=dict)
 
+    def __add__(self, other: Drawing) -> Drawing:
+        """Return both drawings below each other; their fragments, figures and states have different names."""
+        return Drawing(
+            self.structure + other.structure,
+            self.fragments | other.fragments,
+            self.figures | other.figures,
+            self.states | other.states,
+        )
+
+    def encode(self) -> bytes:
+        """Return the drawing as JSON."""
+        return as_json(vars(self))
+
+    @classmethod
+    def decode(cls, drawn: bytes) -> Drawing:
+        """Return the drawing of ``encode``, in which components are JSON."""
+        return cls(**orjson.loads(drawn))
+
     def outline(self) -> str:
         """Return a digest of the structure without the values that controls show.
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from dashboard.registry.pages import PAGES, PLACES, navigation
+from dashboard.shell import draw
 from dashboard.ui.drawing import as_key, divide_page
 from dashboard.ui.figure import CONFIG
 from queries.selection.parameter_kinds import BadRequest
@@ -197,6 +198,25 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     assert set(page["fragments"]) > set(content["fragments"])
     wrong = sent(app, "/", "dataset=nowhere")
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""
+
+
+def test_what_papers_cite_is_drawn_once(app, monkeypatch):
+    """Until the dataset changes; for each address of the server by itself, and for each query."""
+    paths = [page.path for page in PAGES.values() if page.table and page.order is not None and page.name != "people"]
+    paths.append("/questions/pyramid/lit-08")
+    asked = [(path, "" if path.count("/") > 1 else "dataset=pyramid&category=History") for path in paths]
+    first = [sent(app, *one) for one in asked]
+    monkeypatch.setattr("dashboard.shell.content_of", no_drawing)
+    assert [sent(app, *one) for one in asked] == first and len(asked) > 8
+    for other in ("dataset=pyramid&category=History&sort=-ece", "dataset=tone"):
+        with pytest.raises(RuntimeError):
+            sent(app, "/", other)
+    with app.test_request_context("/", base_url="http://elsewhere"), pytest.raises(RuntimeError):
+        draw({"path": "/", "query": asked[0][1], "page": True})
+
+
+def no_drawing(*_):
+    raise RuntimeError
 
 
 # -- nothing in a page points to another host ----------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ class Snapshot:
 
     def _cache_key(self, dataset: str, name: str) -> tuple[str, str, str]:
         state = self.states.get(dataset)
-        return (dataset, f"{state.base if state else ''} {self.people}", name)
+        return (dataset, state.base if state else "", f"{name} of {self.people}")
 
     def _graded_run(self, run: str) -> str:
         return f"{run} {self.graded[run]}" if run in self.graded else run

@@ -11,6 +11,7 @@ import pytest
 from data.store import Snapshot, open_store
 from data.store.cache_validity_tokens import State
 from data.store.run_cache import RunCache, kept_property
+from tests.helpers.bundle_factory import put_answers, put_two_runs
 
 
 def array(size):
@@ -101,6 +102,15 @@ def test_a_store_drops_values_of_datasets_that_are_gone(tmp_path):
     after = store.snapshot()
     assert after.run_cache is before.run_cache
     assert len(after.cached("gone", "a", ["r"], reading(2, []))[0]) == 2
+
+
+def test_an_upload_keeps_the_values_of_earlier_runs(prefilled, folder):
+    store = prefilled(put_two_runs)
+    runs = [run for (run,) in store.snapshot().rows("select run from runs")]
+    store.snapshot().cached("toy", "a", runs, reading(1, []))
+    put_answers(store, folder, "question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
+    assert store.snapshot().not_cached("toy", "a", [*runs, "new"]) == ["new"]
+    assert store.snapshot().with_people("toy", runs[0]).not_cached("toy", "a", runs) == runs
 
 
 def test_attributes_that_read_the_cache_wait_for_nobody(run_cache):

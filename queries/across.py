@@ -22,7 +22,7 @@ from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
 
@@ -319,11 +319,9 @@ class RunGroup(msgspec.Struct):
     questions: int
 
 
-class RunGroups(msgspec.Struct):
+class RunGroups(Answer):
     """The groups of one dataset, sorted by value. ``untagged`` is the number of ranked runs without such a tag."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     tag: str
     metric: str
     groups: list[RunGroup]
@@ -347,8 +345,7 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
         tags = np.array([value_of.get(run.run, "") for run in evidence.runs], dtype=object)
         groups = [_group(evidence.of_runs(tags == value), metric, value) for value in sorted({*tags} - {""})]
     return RunGroups(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         tag=tag,
         metric=metric.key,
         groups=groups,

@@ -18,7 +18,7 @@ from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks,
 from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.questions import question_details
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import format_range
 from queries.selection.view_parameters_base import split_key
@@ -47,11 +47,9 @@ class BreakdownPart(msgspec.Struct):
     rows: list[RunRow]
 
 
-class Breakdown(msgspec.Struct):
+class Breakdown(Answer):
     """Answer of ``/api/v1/breakdown``; parts in ascending order, those without a value last."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     by: str
     parts: list[BreakdownPart]
 
@@ -62,7 +60,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
         parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
-        return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+        return Breakdown(*head(snapshot, selection), by, parts)
     groups = selections_by_counted(snapshot, selection, metrics)
     measured = [_parts(snapshot, counted, by, group, intervals) for counted, group in groups]
     by_value: dict[object, list[BreakdownPart]] = {}
@@ -72,7 +70,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         BreakdownPart(same[0].value, same[0].questions, merged_rows([part.rows for part in same], metrics))
         for _, same in sorted(by_value.items(), key=lambda entry: (entry[0] is None, entry[0]))
     ]
-    return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+    return Breakdown(*head(snapshot, selection), by, parts)
 
 
 def _parts(
@@ -180,15 +178,13 @@ class UnsolvedQuestion(msgspec.Struct):
     disputed: int
 
 
-class Unsolved(msgspec.Struct):
+class Unsolved(Answer):
     """Answer of ``/api/v1/unsolved``: questions by the share of people who knew them, highest first; then by highest confidence.
 
     Only the ``answered`` questions that at least two runs answered are considered. ``categories`` says how many of these and of
     ``questions`` are in each; "" stands for no category.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     answered: int
     categories: dict[str, tuple[int, int]]
     questions: list[UnsolvedQuestion]
@@ -241,4 +237,4 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))
     ordered = dict(sorted(categories.items()))
-    return Unsolved(snapshot.version, selection_keys(selection), int(answered.sum()), ordered, questions)
+    return Unsolved(*head(snapshot, selection), int(answered.sum()), ordered, questions)

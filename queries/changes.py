@@ -23,6 +23,7 @@ from data.store.answer_states import STORED_STATES
 from data.store.gradings import IS_DRAWN, REVIEWED
 from queries.engine.common_questions import coverage
 from queries.engine.question_difficulties import has_difficulties_from_runs
+from queries.engine.run_pairs import RunName
 from queries.selection import Selection
 from queries.selection.facets import AGES, default_cluster
 from queries.selection.parameter_kinds import BadRequest
@@ -39,12 +40,9 @@ class PinnedVersion(msgspec.Struct):
     version: str
 
 
-class ChangedRun(msgspec.Struct):
+class ChangedRun(RunName):
     """A run that was published or withdrawn since a version; ``at`` is when, ISO 8601, UTC."""
 
-    run: str
-    model: str
-    elicitation: str
     at: str
 
 

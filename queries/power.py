@@ -18,7 +18,7 @@ from queries.engine.intervals_and_difference_tests import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 POWER = 0.8
 SIGNIFICANCE = 0.05
@@ -67,11 +67,9 @@ class MetricPower(msgspec.Struct):
     curve: list[tuple[int, float]] = msgspec.field(default_factory=list)
 
 
-class PowerAnalysis(msgspec.Struct):
+class PowerAnalysis(Answer):
     """Answer of ``/api/v1/power``; ``power`` is 0.8, ``significance`` 0.05 (two-sided)."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     a: RunName
     b: RunName
     power: float
@@ -97,7 +95,7 @@ def power(
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
     rows = [_metric_power(pairs[metric.key], metric, d, margin) for metric in metrics]
-    return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
+    return PowerAnalysis(*head(snapshot, selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
 
 
 def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, margin: float | None) -> MetricPower:

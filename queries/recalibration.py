@@ -32,11 +32,12 @@ from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.rows import Responses
 from queries.engine.run_columns import sample_numbers
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
-from queries.selection import Selection, has_forecasts, number, selection_keys
+from queries.selection import Answer, Selection, has_forecasts, head, number
 
 HISTOGRAM = np.arange(-20, 21) / 20
 MAX_ITEMS = 20  # listed of the items that lose most
@@ -63,7 +64,7 @@ class RecalibratedItem(msgspec.Struct):
     after: float
 
 
-class RecalibratedRun(msgspec.Struct):
+class RecalibratedRun(RunName):
     """One run; ``missing`` says why it was not recalibrated. An item gains where its confidence comes closer to its correctness.
 
     Attributes:
@@ -79,9 +80,6 @@ class RecalibratedRun(msgspec.Struct):
             temperature is 1 / slope. None for isotonic maps.
     """
 
-    run: str
-    model: str
-    elicitation: str
     missing: str | None
     metrics: dict[str, MetricChange]
     edges: list[float]
@@ -97,11 +95,9 @@ class RecalibratedRun(msgspec.Struct):
     intercept: float | None
 
 
-class Recalibration(msgspec.Struct):
+class Recalibration(Answer):
     """Answer of ``/api/v1/recalibration``."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     method: str
     folds: int
     runs: list[RecalibratedRun]
@@ -137,7 +133,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             row.metrics |= {key: msgspec.structs.replace(change, **too_few) for key, change in changes.items()}
     for row in results:
         row.metrics = {metric.key: row.metrics[metric.key] for metric in metrics}
-    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
+    return Recalibration(*head(snapshot, selection), method, FOLDS, results)
 
 
 def _unchanged(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, MetricChange]]:
@@ -300,9 +296,7 @@ def _recalibrated(
     well = off_before <= WELL_CALIBRATED + SAME
     losers = np.argsort(-moved, kind="stable")[:MAX_ITEMS]
     return RecalibratedRun(
-        run=run.run,
-        model=run.model,
-        elicitation=run.elicitation,
+        *run,
         missing=too_few if part is None else None,
         metrics=changes,
         edges=HISTOGRAM.tolist(),

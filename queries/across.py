@@ -330,14 +330,12 @@ class RunGroups(Answer):
 
 def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metric) -> RunGroups:
     """Return the mean of a metric over the runs of each value of a tag, or raise ``BadRequest`` if no run has the tag."""
-    stored = "select distinct tag from tags where dataset = $d order by 1"
-    known = [name for (name,) in snapshot.rows(stored, {"d": selection.dataset})]
-    if tag not in known:
+    stored = snapshot.rows("select tag, run, value from tags where dataset = $d order by 1", {"d": selection.dataset})
+    value_of = {run: value for name, run, value in stored if name == tag}
+    if not value_of:
+        known = [*dict.fromkeys(name for name, _, _ in stored)]
         raise BadRequest("unknown_value", f"No run of dataset {selection.dataset!r} has a tag {tag!r}.", "tag", known)
     ranked = [row.run for row in leaderboard(snapshot, selection, [metric]).rows if row.ranked]
-    value_of = dict(
-        snapshot.rows("select run, value from tags where dataset = $d and tag = $t", {"d": selection.dataset, "t": tag})
-    )
     groups: list[RunGroup] = []
     if ranked:
         counted, _ = restrict(snapshot, selection.for_metrics([metric]).on_runs(ranked), by_default=True)

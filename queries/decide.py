@@ -16,11 +16,7 @@ import numpy as np
 from data.recalibration_maps import FOLDS, folds_of_questions
 from data.store import Snapshot
 from queries.engine import inference
-from queries.engine.bootstrap import (
-    DIGITS,
-    TIED,
-    resampling_weights,
-)
+from queries.engine.bootstrap import DIGITS, TIED, resampling_weights
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather import gather

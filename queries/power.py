@@ -6,6 +6,7 @@ The difference is one that the reader states. The power to show the measured dif
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -184,11 +185,5 @@ def questions_needed(
     """
     if difference <= 0 or shown_by(spread, MAX_QUESTIONS) > difference:
         return None
-    low, high = MIN_QUESTIONS - 1, MAX_QUESTIONS
-    while high - low > 1:
-        middle = (low + high) // 2
-        if shown_by(spread, middle) <= difference:
-            high = middle
-        else:
-            low = middle
-    return high
+    sizes = range(MIN_QUESTIONS, MAX_QUESTIONS)
+    return MIN_QUESTIONS + bisect_left(sizes, True, key=lambda size: shown_by(spread, size) <= difference)

@@ -22,7 +22,7 @@ from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
 
@@ -319,11 +319,9 @@ class RunGroup(msgspec.Struct):
     questions: int
 
 
-class RunGroups(msgspec.Struct):
+class RunGroups(Answer):
     """The groups of one dataset, sorted by value. ``untagged`` is the number of ranked runs without such a tag."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     tag: str
     metric: str
     groups: list[RunGroup]
@@ -332,14 +330,12 @@ class RunGroups(msgspec.Struct):
 
 def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metric) -> RunGroups:
     """Return the mean of a metric over the runs of each value of a tag, or raise ``BadRequest`` if no run has the tag."""
-    stored = "select distinct tag from tags where dataset = $d order by 1"
-    known = [name for (name,) in snapshot.rows(stored, {"d": selection.dataset})]
-    if tag not in known:
+    stored = snapshot.rows("select tag, run, value from tags where dataset = $d order by 1", {"d": selection.dataset})
+    value_of = {run: value for name, run, value in stored if name == tag}
+    if not value_of:
+        known = [*dict.fromkeys(name for name, _, _ in stored)]
         raise BadRequest("unknown_value", f"No run of dataset {selection.dataset!r} has a tag {tag!r}.", "tag", known)
     ranked = [row.run for row in leaderboard(snapshot, selection, [metric]).rows if row.ranked]
-    value_of = dict(
-        snapshot.rows("select run, value from tags where dataset = $d and tag = $t", {"d": selection.dataset, "t": tag})
-    )
     groups: list[RunGroup] = []
     if ranked:
         counted, _ = restrict(snapshot, selection.for_metrics([metric]).on_runs(ranked), by_default=True)
@@ -347,8 +343,7 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
         tags = np.array([value_of.get(run.run, "") for run in evidence.runs], dtype=object)
         groups = [_group(evidence.of_runs(tags == value), metric, value) for value in sorted({*tags} - {""})]
     return RunGroups(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         tag=tag,
         metric=metric.key,
         groups=groups,

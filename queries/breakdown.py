@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,14 +11,14 @@ import polars as pl
 
 from data.store import Snapshot
 from data.sufficient_statistics import bin_of
-from queries.engine.common_questions import coverage, restrict
+from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.gather import gather
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
 from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.questions import question_details
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import format_range
 from queries.selection.view_parameters_base import split_key
@@ -47,11 +47,9 @@ class BreakdownPart(msgspec.Struct):
     rows: list[RunRow]
 
 
-class Breakdown(msgspec.Struct):
+class Breakdown(Answer):
     """Answer of ``/api/v1/breakdown``; parts in ascending order, those without a value last."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     by: str
     parts: list[BreakdownPart]
 
@@ -61,91 +59,84 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     field, name = split_key(by)
     of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
-        parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
-        return Breakdown(snapshot.version, selection_keys(selection), by, parts)
-    groups = selections_by_counted(snapshot, selection, metrics)
-    measured = [_parts(snapshot, counted, by, group, intervals) for counted, group in groups]
-    by_value: dict[object, list[BreakdownPart]] = {}
-    for value, part in (pair for of_group in measured for pair in of_group.items()):
+        measured = _parts_of_responses(snapshot, selection, name, metrics, intervals)
+    else:
+        measured = _parts_of_questions(snapshot, selection, by, metrics, intervals)
+    by_value: dict[Any, list[BreakdownPart]] = {}
+    for value, part in measured:
         by_value.setdefault(value, []).append(part)
     parts = [
         BreakdownPart(same[0].value, same[0].questions, merged_rows([part.rows for part in same], metrics))
         for _, same in sorted(by_value.items(), key=lambda entry: (entry[0] is None, entry[0]))
     ]
-    return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+    return Breakdown(*head(snapshot, selection), by, parts)
 
 
-def _parts(
+def _parts_of_questions(
     snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool
-) -> dict[Any, BreakdownPart]:
-    """Return the parts by a property of questions."""
+) -> Iterator[tuple[Any, BreakdownPart]]:
+    """Yield the parts by a property of questions, for each group of metrics, with what they are sorted by."""
     field, name = split_key(by)
-    counted, restricted = restrict(snapshot, selection, by_default=True)
-    comparable = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
-    condition, parameters = counted.question_filter()
     source, value = "", f"q.{by}"
     if field == "attr":
         source, value = (
             "left join attributes a on a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute",
             "a.value",
         )
-        parameters |= {"attribute": name}
-    facts = snapshot.frame(
-        f"select q.question_id, {value} as value from questions q {source} where {condition} order by q.position", parameters
-    )
-    facts = facts.with_row_index("place")
-    evidence, states = gather(snapshot, counted, metrics), state_counts(snapshot, counted.replace(clue_mask=None))
-    if by == "difficulty":
-        steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
-        facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
-    tested = _tested(snapshot, selection, facts["value"].n_unique()) if comparable else None
-    parts = {}
-    for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
-        rows = np.isin(evidence.places, group["place"].to_numpy())
-        states_here = counts_by_run(states.join(group, on="question_id", how="semi"))
-        rows_of_part = run_rows(evidence.select_rows(rows), metrics, states_here, metrics if intervals else (), tested)
-        if restricted is not None and not restricted.taking_part:
-            remove_ranks(rows_of_part)
-        parts[value] = BreakdownPart(_name(by, value), len(group), rows_of_part)
-    return parts
+    for counting, group in selections_by_counted(snapshot, selection, metrics):
+        counted, restricted = restrict(snapshot, counting, by_default=True)
+        condition, parameters = counted.question_filter()
+        facts = snapshot.frame(
+            f"select q.question_id, {value} as value from questions q {source} where {condition} order by q.position",
+            parameters | ({"attribute": name} if field == "attr" else {}),
+        ).with_row_index("place")
+        evidence, states = gather(snapshot, counted, group), state_counts(snapshot, counted.replace(clue_mask=None))
+        if by == "difficulty":
+            steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
+            facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
+        tested = _tested(snapshot, counting, restricted, facts["value"].n_unique()) if intervals else None
+        for (shared,), part in facts.group_by("value"):
+            inside = evidence.select_rows(np.isin(evidence.places, part["place"].to_numpy()))
+            states_here = counts_by_run(states.join(part, on="question_id", how="semi"))
+            rows = run_rows(inside, group, states_here, group if intervals else (), tested)
+            yield shared, BreakdownPart(_name(by, shared), len(part), _ranked(rows, restricted))
 
 
 def _parts_of_responses(
     snapshot: Snapshot, selection: Selection, name: str, metrics: Sequence[Metric], intervals: bool
-) -> list[BreakdownPart]:
-    """Return the parts by an attribute of responses, each of what its own runs answered; a question can be in several."""
-    rows = snapshot.rows(
+) -> Iterator[tuple[int, BreakdownPart]]:
+    """Yield the same by an attribute of responses, each of what its own runs answered; a question can be in several."""
+    stored = snapshot.rows(
         """select distinct value from response_attributes where dataset = $d and attribute = $name and value is not null
         order by try_cast(value as double), value""",
         {"d": selection.dataset, "name": name},
     )
     chosen = dict(selection.attr).get(name)
-    values = [value for value in (*(value for (value,) in rows), "") if not chosen or value in chosen]
-    parts = []
-    for value in values:
-        of_value = selection.with_response_attribute(name, value)
-        measured = []
-        for counting, group in selections_by_counted(snapshot, of_value, metrics):
+    values = [value for value in (*(value for (value,) in stored), "") if not chosen or value in chosen]
+    for place, value in enumerate(values):
+        for counting, group in selections_by_counted(snapshot, selection.with_response_attribute(name, value), metrics):
             counted, restricted = restrict(snapshot, counting, by_default=True)
-            comparable = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
-            tested = _tested(snapshot, selection, len(values)) if comparable else None
+            tested = _tested(snapshot, counting, restricted, len(values)) if intervals else None
             evidence = gather(snapshot, counted, group)
             states = counts_by_run(state_counts(snapshot, counted.replace(clue_mask=None)))
             # A part in which no run takes part has no rows.
             if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
-                rows_of_part = run_rows(evidence, group, states, group if intervals else (), tested)
-                if restricted is not None and not restricted.taking_part:
-                    remove_ranks(rows_of_part)
-                measured.append((len(np.unique(evidence.places)), rows_of_part))
-        if measured:
-            merged = merged_rows([rows_of_part for _, rows_of_part in measured], metrics)
-            parts.append(BreakdownPart(value or None, measured[0][0], merged))
-    return parts
+                rows = _ranked(run_rows(evidence, group, states, group if intervals else (), tested), restricted)
+                yield place, BreakdownPart(value or None, len(np.unique(evidence.places)), rows)
 
 
-def _tested(snapshot: Snapshot, selection: Selection, parts: int) -> RankedMetrics:
-    """Return what letters are adjusted for: claims are made of each part."""
+def _tested(snapshot: Snapshot, selection: Selection, restricted: Coverage | None, parts: int) -> RankedMetrics | None:
+    """Return what letters are adjusted for, as claims are made of each part; None if runs answered different questions."""
+    if restricted is None and coverage(snapshot, selection).differs:
+        return None
     return ranked_metrics(snapshot, selection.dataset)._replace(parts=parts)
+
+
+def _ranked(rows: list[RunRow], restricted: Coverage | None) -> list[RunRow]:
+    """Return rows without their ranks if no run takes part."""
+    if restricted is not None and not restricted.taking_part:
+        remove_ranks(rows)
+    return rows
 
 
 def _name(by: str, value: object) -> str | None:
@@ -180,15 +171,13 @@ class UnsolvedQuestion(msgspec.Struct):
     disputed: int
 
 
-class Unsolved(msgspec.Struct):
+class Unsolved(Answer):
     """Answer of ``/api/v1/unsolved``: questions by the share of people who knew them, highest first; then by highest confidence.
 
     Only the ``answered`` questions that at least two runs answered are considered. ``categories`` says how many of these and of
     ``questions`` are in each; "" stands for no category.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     answered: int
     categories: dict[str, tuple[int, int]]
     questions: list[UnsolvedQuestion]
@@ -241,4 +230,4 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))
     ordered = dict(sorted(categories.items()))
-    return Unsolved(snapshot.version, selection_keys(selection), int(answered.sum()), ordered, questions)
+    return Unsolved(*head(snapshot, selection), int(answered.sum()), ordered, questions)

@@ -9,6 +9,7 @@ import numpy as np
 
 from data.store import Snapshot
 from data.sufficient_statistics import Items
+from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.per_question import buzz_mass, unit_logistic
 from queries.question import ClueResponse, HumanRecord, Question, question
@@ -49,7 +50,7 @@ class ClueStep(msgspec.Struct):
     gained: float
 
 
-class RunSteps(msgspec.Struct):
+class RunSteps(RunName):
     """One run. If it has several samples, each result is a mean over them. ``missing`` says why there are none.
 
     Attributes:
@@ -60,11 +61,8 @@ class RunSteps(msgspec.Struct):
         calscore2: 1 - reward, in [0, 1].
     """
 
-    run: str
-    model: str
-    elicitation: str
     missing: str | None
-    steps: list[ClueStep] = []
+    steps: list[ClueStep] = msgspec.field(default_factory=list)
     mean: float | None = None
     scaled: float | None = None
     calscore: float | None = None

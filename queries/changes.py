@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from data.dataset_kinds import FORECAST
 from data.store import Snapshot
 from data.store.answer_states import STORED_STATES
 from data.store.gradings import IS_DRAWN, REVIEWED
 from queries.engine.common_questions import coverage
 from queries.engine.question_difficulties import has_difficulties_from_runs
-from queries.selection import Selection
+from queries.engine.run_pairs import RunName
+from queries.selection import Selection, has_forecasts
 from queries.selection.facets import AGES, default_cluster
 from queries.selection.parameter_kinds import BadRequest
 
@@ -39,12 +39,9 @@ class PinnedVersion(msgspec.Struct):
     version: str
 
 
-class ChangedRun(msgspec.Struct):
+class ChangedRun(RunName):
     """A run that was published or withdrawn since a version; ``at`` is when, ISO 8601, UTC."""
 
-    run: str
-    model: str
-    elicitation: str
     at: str
 
 
@@ -118,7 +115,8 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
             order by 1"""
         later = [run for (run,) in snapshot.rows(sql, {"d": selection.dataset, "since": since})]
         corrected = [run for run in later if not named or run in named]
-    rules = rules_changed(snapshot, selection, known=int(parts[4] or 0))  # versions without a number knew none
+    later_rules = RULES[int(parts[4] or 0) :]  # versions without a number knew none
+    rules = [rule.change for rule in later_rules if rule.concerns(snapshot, selection)]
     unnamed = sum(run.run not in named for run in added) if named else 0
     return VersionChanges(
         version=version,
@@ -173,38 +171,9 @@ class ChangedRule(NamedTuple):
     concerns: Callable[[Snapshot, Selection], bool]
 
 
-def rules_changed(snapshot: Snapshot, selection: Selection, known: int) -> list[str]:
-    """Return what changed in the rules of a selection, in words, since the first ``known`` of ``RULES`` were in force."""
-    return [rule.change for rule in RULES[known:] if rule.concerns(snapshot, selection)]
-
-
 def _has_corrections(snapshot: Snapshot, selection: Selection) -> bool:
     corrected = f"run in (select run from corrections where not {IS_DRAWN})"
     return selection.grading_in_force == REVIEWED and _any_run(snapshot, selection, corrected)
-
-
-def _has_ages(snapshot: Snapshot, selection: Selection) -> bool:
-    return not selection.cluster and default_cluster(snapshot, selection.dataset) == AGES
-
-
-def _has_other_states(snapshot: Snapshot, selection: Selection) -> bool:
-    return _any_run(snapshot, selection, f"{' + '.join(STORED_STATES)} > 0")
-
-
-def _have_different_questions(snapshot: Snapshot, selection: Selection) -> bool:
-    return selection.common in (None, True) and coverage(snapshot, selection).differs
-
-
-def _has_derived_difficulty(snapshot: Snapshot, selection: Selection) -> bool:
-    return has_difficulties_from_runs(snapshot, selection.dataset)
-
-
-def _has_forecasts(snapshot: Snapshot, selection: Selection) -> bool:
-    return bool(snapshot.rows("select 1 from datasets where dataset = $d and kind = $k", {"d": selection.dataset, "k": FORECAST}))
-
-
-def _has_runs(snapshot: Snapshot, selection: Selection) -> bool:
-    return _any_run(snapshot, selection, "true")
 
 
 def _any_run(snapshot: Snapshot, selection: Selection, condition: str) -> bool:
@@ -221,25 +190,28 @@ RULES = (
     ChangedRule(
         "questions about the same five years of age count as one in intervals, tests and bands, unless the link names another "
         "cluster; cluster=question counts single questions as before",
-        _has_ages,
+        lambda snapshot, asked: not asked.cluster and default_cluster(snapshot, asked.dataset) == AGES,
     ),
     ChangedRule(
         "answers without a confidence, unparsed answers and abstentions count in accuracy, and abstentions as 0 in the net score",
-        _has_other_states,
+        lambda snapshot, asked: _any_run(snapshot, asked, f"{' + '.join(STORED_STATES)} > 0"),
     ),
     ChangedRule(
         "only runs that answered nine tenths of what most runs answered are ranked, and the others no longer decide on which "
         "questions these are measured",
-        _have_different_questions,
+        lambda snapshot, asked: asked.common in (None, True) and coverage(snapshot, asked).differs,
     ),
     ChangedRule(
         "where difficulty is made of the answers of runs, that of a run is made of the runs of other models",
-        _has_derived_difficulty,
+        lambda snapshot, asked: has_difficulties_from_runs(snapshot, asked.dataset),
     ),
-    ChangedRule("accuracy and net score of forecasts are about the likelier side of each", _has_forecasts),
+    ChangedRule(
+        "accuracy and net score of forecasts are about the likelier side of each",
+        lambda snapshot, asked: has_forecasts(snapshot, asked.dataset),
+    ),
     ChangedRule(
         "intervals and p-values where errors are few, p-values of calibration, bands of reliability diagrams, AUROC of graded "
         "answers, and letters and adjusted p-values, which are adjusted for all metrics",
-        _has_runs,
+        lambda snapshot, asked: _any_run(snapshot, asked, "true"),
     ),
 )

@@ -25,7 +25,7 @@ from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number, selection_keys
 
 
 class Difference(msgspec.Struct):
@@ -101,11 +101,9 @@ class DetailedComparison(SingleComparison):
     pairs: list[QuestionPair]
 
 
-class Comparisons(msgspec.Struct):
+class Comparisons(Answer):
     """Answer of ``/api/v1/pairs``; see ``SingleComparison``."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     comparisons: list[Comparison]
     primary: str
     other_metrics: int
@@ -119,10 +117,9 @@ def compare(
     ``margin`` is the difference below which they are equal, at least 0, in the units of each metric; None where none is stated.
     Raises ``BadRequest`` if there is no such run in the dataset, or a run is compared with itself.
     """
-    runs = runs_by_id(snapshot, selection, a=a, b=b)
-    pairs = measure_pair(snapshot, selection, a, b, metrics)
+    single, pairs = _single(snapshot, selection, a, b, metrics, margin)
     return DetailedComparison(
-        **msgspec.structs.asdict(_single(snapshot, selection, runs[a], runs[b], pairs, metrics, margin)),
+        **msgspec.structs.asdict(single),
         data_version=snapshot.version,
         selection=selection_keys(selection),
         pairs=_questions(snapshot, selection.dataset, pairs, metrics),
@@ -132,13 +129,8 @@ def compare(
 def comparison(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None = None
 ) -> SingleComparison:
-    """Compare two runs like ``compare``, with the same arguments, but without the values of single questions.
-
-    Raises ``BadRequest`` if there is no such run in the dataset, or a run is compared with itself.
-    """
-    runs = runs_by_id(snapshot, selection, a=a, b=b)
-    pairs = measure_pair(snapshot, selection, a, b, metrics)
-    return _single(snapshot, selection, runs[a], runs[b], pairs, metrics, margin)
+    """Compare two runs like ``compare``, but without the values of single questions."""
+    return _single(snapshot, selection, a, b, metrics, margin)[0]
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
@@ -167,30 +159,28 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     results = [_comparison(names[pair[0]], names[pair[1]], measured[pair], metrics) for pair in pairs]
     ranked = ranked_metrics(snapshot, selection.dataset)
     _adjust(results, metrics, ranked)
-    return Comparisons(snapshot.version, selection_keys(selection), results, ranked.primary.key, ranked.others)
+    return Comparisons(*head(snapshot, selection), results, ranked.primary.key, ranked.others)
 
 
 def _single(
-    snapshot: Snapshot,
-    selection: Selection,
-    a: RunName,
-    b: RunName,
-    pairs: Mapping[str, RunPair | None],
-    metrics: Sequence[Metric],
-    margin: float | None,
-) -> SingleComparison:
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None
+) -> tuple[SingleComparison, dict[str, RunPair | None]]:
+    """Return the comparison of two runs, and what it was measured from; see ``measure_pair``."""
+    runs = runs_by_id(snapshot, selection, a=a, b=b)
+    pairs = measure_pair(snapshot, selection, a, b, metrics)
     ranked = ranked_metrics(snapshot, selection.dataset)
-    result = _comparison(a, b, pairs, metrics)
+    result = _comparison(runs[a], runs[b], pairs, metrics)
     _adjust([result], metrics, ranked)
     if margin is not None:
         for metric in metrics:
             pair, difference = pairs[metric.key], result.metrics[metric.key]
             if pair is None:
-                difference.margin = Equivalence(b.run, undefined=difference.missing)
+                difference.margin = Equivalence(b, undefined=difference.missing)
             else:
                 compared = equivalences(pair.evidence, metric, margin, pair.b, ranked.adjusted_for(metric))
                 difference.margin = compared[pair.a]
-    return SingleComparison(**msgspec.structs.asdict(result), primary=ranked.primary.key, other_metrics=ranked.others)
+    single = SingleComparison(**msgspec.structs.asdict(result), primary=ranked.primary.key, other_metrics=ranked.others)
+    return single, pairs
 
 
 def _comparison(a: RunName, b: RunName, pairs: Mapping[str, RunPair | None], metrics: Sequence[Metric]) -> Comparison:

@@ -143,20 +143,18 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
     parameters = {"dataset": dataset}
     questions = QUESTIONS.format(dataset=literal(dataset), attributes=_attributes(snapshot, dataset))
     tables = {"questions": Table(questions, {}), "clues": Table(CLUES, parameters)}
-    people = {"exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS, "votes": VOTES}
-    for name, sql in people.items():
-        if snapshot.rows(f"select 1 from {name} where dataset = $d limit 1", {"d": dataset}):
-            tables[name] = Table(sql, parameters)
+
+    def add_unless_empty(**further: str) -> None:
+        for name, sql in further.items():
+            if snapshot.rows(f"select 1 from ({sql}) limit 1", parameters):
+                tables[name] = Table(sql, parameters)
+
+    add_unless_empty(exposures=EXPOSURES, buzzes=BUZZES, left_out_plays=LEFT_OUT_PLAYS, votes=VOTES)
     runs = snapshot.rows("select run, withdrawn_at is null from runs where dataset = $d order by position", {"d": dataset})
     kept = [run for run, counts in runs if counts]
     for number, run in enumerate(kept, start=1):  # files are imported in the order of their names, which fixes the runs' colours
         tables[f"responses/{number:04d}-{run}"] = responses(snapshot, run, form)
-    corrected = "select 1 from corrections c join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
-    if snapshot.rows(corrected, {"d": dataset}):
-        tables["corrections"] = Table(CORRECTIONS, parameters)
-    tagged = "select 1 from tags t join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
-    if snapshot.rows(tagged, {"d": dataset}):
-        tables["tags"] = Table(TAGS, parameters)
+    add_unless_empty(corrections=CORRECTIONS, tags=TAGS)
     facts = {key: value for key, value in rows[0].items() if value is not None}
     return Bundle(facts, tables, len(kept), len(runs) - len(kept))
 

@@ -16,11 +16,7 @@ import numpy as np
 from data.recalibration_maps import FOLDS, folds_of_questions
 from data.store import Snapshot
 from queries.engine import inference
-from queries.engine.bootstrap import (
-    DIGITS,
-    TIED,
-    resampling_weights,
-)
+from queries.engine.bootstrap import DIGITS, TIED, resampling_weights
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather import gather
@@ -43,7 +39,7 @@ from queries.metrics.kernels.decisions import (
 )
 from queries.metrics.kernels.selective import PARTS, risk_at
 from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")
@@ -70,7 +66,7 @@ class Curve(msgspec.Struct):
     high: list[float | None]
 
 
-class RunDecisions(msgspec.Struct):
+class RunDecisions(RunName):
     """One run. Lists have an element for each of ``thresholds``, unless stated otherwise.
 
     Attributes:
@@ -87,9 +83,6 @@ class RunDecisions(msgspec.Struct):
             or cluster, None.
     """
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     items: int
     metrics: dict[str, MetricValue]
@@ -139,14 +132,12 @@ class PeopleDecisions(msgspec.Struct):
     net_score: Curve
 
 
-class Decisions(msgspec.Struct):
+class Decisions(Answer):
     """Answer of ``/api/v1/decide``; runs in order of import, thresholds from 0 and coverages from 0.01 to 1 in steps of 0.01.
 
     ``difference`` is None where there are no two runs, or no question that both answered; ``people`` where no human team buzzed.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     thresholds: list[float]
     coverages: list[float]
     runs: list[RunDecisions]
@@ -171,8 +162,7 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     first = a or next((run for run in order if run != b), "")
     second = b or next((run for run in order if run != first), "")
     return Decisions(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         thresholds=THRESHOLDS.tolist(),
         coverages=COVERAGES.tolist(),
         runs=[_run(evidence, index, of_net_score, places[run.run], metrics[index]) for index, run in enumerate(evidence.runs)],

@@ -20,16 +20,8 @@ import msgspec
 from data.quizbowl.answer_lines import parse_answer_line
 from data.quizbowl.guess_grading import AnswerLine, Verdict
 from data.quizbowl.question_words import count_words, plain_text, sentences
-from data.retrieval_guessers import (
-    GUESSERS,
-    Guesser,
-    Search,
-    best_match,
-    margin_confidence,
-    softmax_confidence,
-)
+from data.retrieval_guessers import GUESSERS, Search, best_match, margin_confidence, softmax_confidence
 from data.sample.pyramid_toml_files import read_entries
-from queries.metrics.kernels.arrays import Floats
 from queries.selection.parameter_kinds import BadRequest
 
 Elicitation = Literal["softmax", "margin"]
@@ -128,17 +120,17 @@ def _searches() -> list[Search]:
 
 def draft_clues(draft: DraftText) -> list[DraftClue]:
     """Return the sentences of a draft as clues. Raises ``BadRequest`` for a draft that is too long."""
-    if len(draft.text) > MAX_TEXT_LENGTH:
-        raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {MAX_TEXT_LENGTH:,}.", "text")
-    if len(draft.answer) > MAX_ANSWER_LENGTH:
-        message = f"The answer line has {len(draft.answer):,} characters; it can have {MAX_ANSWER_LENGTH:,}."
-        raise BadRequest("too_long", message, "answer")
+
+    def check(count: int, most: int, unit: str, whole: str = "text", field: str = "text") -> None:
+        if count > most:
+            raise BadRequest("too_long", f"The {whole} has {count:,} {unit}; it can have {most:,}.", field)
+
+    check(len(draft.text), MAX_TEXT_LENGTH, "characters")
+    check(len(draft.answer), MAX_ANSWER_LENGTH, "characters", "answer line", "answer")
     texts = [" ".join(sentence.split()) for sentence in sentences(draft.text)]
     ends = list(accumulate(map(count_words, texts)))
-    if ends and ends[-1] > MAX_WORDS:
-        raise BadRequest("too_long", f"The text has {ends[-1]:,} words; it can have {MAX_WORDS:,}.", "text")
-    if len(texts) > MAX_SENTENCES:
-        raise BadRequest("too_long", f"The text has {len(texts):,} sentences; it can have {MAX_SENTENCES:,}.", "text")
+    check(ends[-1] if ends else 0, MAX_WORDS, "words")
+    check(len(texts), MAX_SENTENCES, "sentences")
     return [DraftClue(clue, text, end) for clue, (text, end) in enumerate(zip(texts, ends, strict=True))]
 
 
@@ -157,11 +149,11 @@ def question_draft(draft: DraftText, elicitations: Sequence[Elicitation] = ELICI
         matches = zip(best_match(scores), (scores != 0).sum(axis=1), strict=True)
         guesses = [titles[best] if count else None for best, count in matches]
         for elicitation in elicitations:
-            confidences = _confidences(scores, guesser, elicitation)
+            stated = margin_confidence(scores) if elicitation == "margin" else softmax_confidence(scores, guesser.temperature)
             threshold = THRESHOLDS[guesser.model, elicitation]
             graded = [
                 _graded(clue, guess, confidence, line)
-                for clue, (guess, confidence) in enumerate(zip(guesses, confidences.tolist(), strict=True))
+                for clue, (guess, confidence) in enumerate(zip(guesses, stated.tolist(), strict=True))
             ]
             buzz = next((guess.clue for guess in graded if guess.guess and guess.confidence > threshold), None)
             guessers.append(GuesserOnDraft(guesser.model, elicitation, threshold, buzz, graded))
@@ -173,10 +165,6 @@ def question_draft(draft: DraftText, elicitations: Sequence[Elicitation] = ELICI
         guessers=guessers,
         warnings=[warning for guesser in guessers for warning in _warnings(guesser, clues)],
     )
-
-
-def _confidences(scores: Floats, guesser: Guesser, elicitation: Elicitation) -> Floats:
-    return margin_confidence(scores) if elicitation == "margin" else softmax_confidence(scores, guesser.temperature)
 
 
 def _graded(clue: int, guess: str | None, confidence: float, line: AnswerLine | None) -> DraftGuess:

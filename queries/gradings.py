@@ -16,6 +16,7 @@ from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.gradings import IMPORTED, IS_DRAWN, REVIEWED
+from queries.engine.run_pairs import RunName
 from queries.metrics.kernels.arrays import Floats
 from queries.query_time_limit import check_time_limit
 from queries.runs import run as run_facts
@@ -65,12 +66,9 @@ class GradingAgreement(msgspec.Struct):
     kappa: float | None
 
 
-class GradedRun(msgspec.Struct):
+class GradedRun(RunName):
     """A run with more than one grading; ``differing`` of its ``answers`` do not have the same grade in all of them."""
 
-    run: str
-    model: str
-    elicitation: str
     answers: int
     differing: int
     gradings: list[RunGrading]

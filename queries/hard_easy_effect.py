@@ -17,12 +17,13 @@ from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import UNTESTED
 from queries.engine.ranked_metric_rows import NO_INTERVAL
+from queries.engine.run_pairs import RunName
 from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.per_question import slope
 from queries.metrics.metric import Sums
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 GRID = np.linspace(0, 1, 21)
 # Points of all runs and of one run. More would only be a cloud, and the points of many runs at once are slow to draw.
@@ -57,7 +58,7 @@ class LinePoint(msgspec.Struct):
     high: float | None
 
 
-class HardEasyFit(msgspec.Struct):
+class HardEasyFit(RunName):
     """One run.
 
     Attributes:
@@ -69,9 +70,6 @@ class HardEasyFit(msgspec.Struct):
             the number of runs, but at least 100), only every n-th.
     """
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     slope: float | None
     low: float | None
@@ -82,7 +80,7 @@ class HardEasyFit(msgspec.Struct):
     no_interval: str | None = None
 
 
-class Difficulty(msgspec.Struct):
+class Difficulty(Answer):
     """Answer of ``/api/v1/difficulty``; ``without`` is the number of questions of the selection that have no difficulty.
 
     ``sources`` is the number of the other questions by the source of their difficulty: ``given``, ``rooms`` (1 - the share of
@@ -91,8 +89,6 @@ class Difficulty(msgspec.Struct):
     None where there are.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     without: int
     sources: dict[str, int]
     runs: list[HardEasyFit]
@@ -119,15 +115,12 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
         slope_ends = _with_width(np.stack(metric_intervals(evidence, HARD_EASY)[:2]))
     overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         without=counts.get(None, 0),
         sources={source: count for source, count in counts.items() if source is not None},
         runs=[
             HardEasyFit(
-                run=run.run,
-                model=run.model,
-                elicitation=run.elicitation,
+                *run,
                 questions=int(used[index]),
                 slope=number(values[index]),
                 low=number(slope_ends[0, index]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,10 +15,11 @@ from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
 from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
 from queries.engine.gather import gather
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head
 
 Floats = NDArray[np.float64]
 ENTROPY_BINS = 40
@@ -56,12 +59,9 @@ class ClassBins(msgspec.Struct):
     bins: list[ClassBin]
 
 
-class RunHistograms(msgspec.Struct):
+class RunHistograms(RunName):
     """One run; ``missing`` says why it has no histograms. Those of the human reference are of items with enough votes for it."""
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     histograms: Histograms | None
     reference: Histograms | None
@@ -69,11 +69,9 @@ class RunHistograms(msgspec.Struct):
     missing: str | None
 
 
-class People(msgspec.Struct):
+class People(Answer):
     """Answer of ``/api/v1/people``; runs in order of import."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     classes: list[str]
     reference_votes: int  # number of votes of each question that the reference classifier sees
     distance_edges: list[float]  # of TVD(f, pi): bins are half-open, the last one closed
@@ -100,32 +98,21 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
         voted, missing = items.voted(), no_votes
         if not len(voted) and polled:
             missing = "nobody voted on these questions" if len(items) else "the run gives no whole distribution here"
-        beside_reference = voted.reference_bin >= 0
+        own = (voted.distance_bin, voted.entropy_gap, voted.pairs_turned)
+        beside = (voted.reference_bin, voted.reference_entropy_gap, voted.reference_pairs_turned)
+        has_reference = voted.reference_bin >= 0
         rows.append(
             RunHistograms(
-                run=run.run,
-                model=run.model,
-                elicitation=run.elicitation,
+                *run,
                 questions=len(np.unique(voted.positions)),
-                histograms=None
-                if missing
-                else _histograms(voted.distance_bin, voted.entropy_gap, voted.pairs_turned, most, edges),
-                reference=_histograms(
-                    voted.reference_bin[beside_reference],
-                    voted.reference_entropy_gap[beside_reference],
-                    voted.reference_pairs_turned[beside_reference],
-                    most,
-                    edges,
-                )
-                if beside_reference.any()
-                else None,
+                histograms=None if missing else _histograms(own, most, edges),
+                reference=_histograms([column[has_reference] for column in beside], most, edges) if has_reference.any() else None,
                 classes=[] if missing else _class_bins(voted, classes, selection.conventions),
                 missing=missing,
             )
         )
     return People(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         classes=list(classes.names) if comparable(classes) else [],
         reference_votes=kernels.REFERENCE_VOTES,
         distance_edges=[k / kernels.ERROR_BINS for k in range(kernels.ERROR_BINS + 1)],
@@ -135,10 +122,9 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     )
 
 
-def _histograms(
-    distance_bin: NDArray[np.int8], entropy_gap: Floats, pairs_turned: NDArray[np.int16], most: int, edges: list[float]
-) -> Histograms:
-    """Return the histograms of some items; that of rankings is empty above ``MAX_RANKED`` classes (``most``)."""
+def _histograms(columns: Sequence[NDArray[Any]], most: int, edges: list[float]) -> Histograms:
+    """Return the histograms of bins of distance, gaps of entropy and pairs turned, the last up to ``MAX_RANKED`` classes."""
+    distance_bin, entropy_gap, pairs_turned = columns
     distance = np.bincount(distance_bin, minlength=kernels.ERROR_BINS)
     gap = np.round(entropy_gap, kernels.DIGITS)
     place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
@@ -161,17 +147,11 @@ def _bins(shares: Floats, is_majority: NDArray[np.bool_], conventions: Conventio
         place, count = np.minimum(place, 9), 10
     bins = []
     for k in range(count):
-        inside = shares[place == k]
+        inside, majority = shares[place == k], is_majority[place == k]
         ends = (k / 10, min((k + 1) / 10, 1.0))
-        if conventions.mass_bins:
-            ends = (float(inside.min()), float(inside.max())) if len(inside) else (math.nan, math.nan)
-        bins.append(
-            ClassBin(
-                lower=number(ends[0]),
-                upper=number(ends[1]),
-                items=len(inside),
-                mean_share=float(inside.mean()) if len(inside) else None,
-                chosen=float(is_majority[place == k].mean()) if len(inside) else None,
-            )
-        )
+        if conventions.mass_bins and len(inside):
+            ends = (float(inside.min()), float(inside.max()))
+        means = (float(inside.mean()), float(majority.mean())) if len(inside) else (None, None)
+        lower, upper = ends if len(inside) or not conventions.mass_bins else (None, None)
+        bins.append(ClassBin(lower, upper, len(inside), *means))
     return bins

@@ -10,9 +10,10 @@ from data.duckdb_and_polars import SqlParameters, first_rows
 from data.store import Snapshot
 from data.store.answer_states import State
 from queries.engine.common_questions import restrict
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Conventions
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.parameter_kinds import Range
 from queries.selection.selection import ATTR
 
@@ -148,23 +149,20 @@ SURE = 0.8
 MAX_LISTED = 200
 
 
-class SureRun(msgspec.Struct):
+class SureRun(RunName):
     """How often a run is sure, and how often it is wrong then; ``sure`` and ``wrong`` count answers.
 
     Attributes:
         share: the share of its sure answers that are wrong; None if it is never sure.
     """
 
-    run: str
-    model: str
-    elicitation: str
     answers: int
     sure: int
     wrong: int
     share: float | None
 
 
-class ConfidentlyWrong(msgspec.Struct):
+class ConfidentlyWrong(Answer):
     """Answer of ``/api/v1/confidently-wrong``.
 
     Attributes:
@@ -174,8 +172,6 @@ class ConfidentlyWrong(msgspec.Struct):
         items: the surest of them.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     least: float
     runs: list[SureRun]
     total: int
@@ -202,8 +198,7 @@ def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = S
     condition, limits = "p.confidence >= $w_least and p.correct < 0.5", {"w_least": least}
     first = _first_items(snapshot, counted, ("answered",), condition, limits, ORDERS["confidence"], limit)
     return ConfidentlyWrong(
-        snapshot.version,
-        selection_keys(selection),
+        *head(snapshot, selection),
         least,
         [SureRun(**row) for row in runs.to_dicts()],
         first.total,

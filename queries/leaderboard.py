@@ -32,7 +32,7 @@ from queries.engine.run_pairs import runs_by_id
 from queries.engine.selected_answers import chosen, counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.reviewed_samples import ReviewedRun, reviewed_runs
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 
 ACCURACY = CATALOGUE["accuracy"]
 LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much
@@ -95,7 +95,7 @@ class GradingDisagreement(msgspec.Struct):
         return self.share > MIN_DISPUTED
 
 
-class Leaderboard(msgspec.Struct):
+class Leaderboard(Answer):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
     ``common`` and ``common_clues`` count what every ranked run answered, if metrics are computed from this only. The page sorts
@@ -104,8 +104,6 @@ class Leaderboard(msgspec.Struct):
     their means.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     questions: int
     clues: int
     common: int | None
@@ -177,8 +175,7 @@ def leaderboard(
         )
 
     return Leaderboard(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         questions=first.coverage.questions,
         clues=first.coverage.clues,
         common=shared.common if shared and shared.differs else None,

@@ -14,6 +14,7 @@ from data.store.run_tags import LABEL
 from queries.across import Across, AcrossCell
 from queries.compare import Comparisons, Difference
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.run_pairs import RunName
 from queries.metrics import Metric
 from queries.rankings import TAG, read_date
 from queries.run_names import RunParts
@@ -105,7 +106,7 @@ def dataset_with_most_runs(result: ModelAcross) -> str:
 Verdict = Literal["baseline", "better", "worse", "different", "not shown to differ", "not compared"]
 
 
-class Version(msgspec.Struct):
+class Version(RunName):
     """A run of a model at a day, YYYY-MM-DD, compared with the baseline on the questions that both answered.
 
     ``difference`` is the run's value minus that of the baseline, with a 95 % interval. ``p_value`` is two-sided, and adjusted for
@@ -113,9 +114,6 @@ class Version(msgspec.Struct):
     ``better`` or ``worse`` by a metric that ranks no runs, and ``not compared`` without a test.
     """
 
-    run: str
-    model: str
-    elicitation: str
     day: str
     value: float | None
     low: float | None

@@ -6,6 +6,7 @@ The difference is one that the reader states. The power to show the measured dif
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -18,7 +19,7 @@ from queries.engine.intervals_and_difference_tests import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 POWER = 0.8
 SIGNIFICANCE = 0.05
@@ -67,11 +68,9 @@ class MetricPower(msgspec.Struct):
     curve: list[tuple[int, float]] = msgspec.field(default_factory=list)
 
 
-class PowerAnalysis(msgspec.Struct):
+class PowerAnalysis(Answer):
     """Answer of ``/api/v1/power``; ``power`` is 0.8, ``significance`` 0.05 (two-sided)."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     a: RunName
     b: RunName
     power: float
@@ -97,7 +96,7 @@ def power(
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
     rows = [_metric_power(pairs[metric.key], metric, d, margin) for metric in metrics]
-    return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
+    return PowerAnalysis(*head(snapshot, selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
 
 
 def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, margin: float | None) -> MetricPower:
@@ -186,11 +185,5 @@ def questions_needed(
     """
     if difference <= 0 or shown_by(spread, MAX_QUESTIONS) > difference:
         return None
-    low, high = MIN_QUESTIONS - 1, MAX_QUESTIONS
-    while high - low > 1:
-        middle = (low + high) // 2
-        if shown_by(spread, middle) <= difference:
-            high = middle
-        else:
-            low = middle
-    return high
+    sizes = range(MIN_QUESTIONS, MAX_QUESTIONS)
+    return MIN_QUESTIONS + bisect_left(sizes, True, key=lambda size: shown_by(spread, size) <= difference)

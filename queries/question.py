@@ -20,6 +20,7 @@ from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.rows import Responses
 from queries.engine.run_columns import float_array, sample_numbers
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import left_out_plays, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Metric
 from queries.metrics.counted_answers import CountedAnswers
@@ -105,7 +106,7 @@ class ClueResponse(msgspec.Struct):
         return self.confidence is not None
 
 
-class RunResponses(msgspec.Struct):
+class RunResponses(RunName):
     """A run on the question, with answers in the order of samples and clues. Metrics are None where undefined on this question.
 
     ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where it gives none or nobody
@@ -113,9 +114,6 @@ class RunResponses(msgspec.Struct):
     has no answers that count, and for respondents.
     """
 
-    run: str
-    model: str
-    elicitation: str
     metrics: dict[str, float | None]
     shares: list[float] | None
     buzzpoint: Buzzpoint | None

@@ -10,7 +10,6 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.disputed_answers import disputed_runs
-from queries.engine.evidence import Evidence
 from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.selected_answers import selected_responses, selection_clauses
@@ -128,16 +127,10 @@ def question_table(
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))
     page = page.join(_attributes(snapshot, selection.dataset), on="question_id", how="left", maintain_order="left")
     runs: dict[str, None] = {}
-    for evidence, group in _measured(snapshot, selection, metrics, ids):
-        columns = {metric.key: evidence.per_question(metric) for metric in group}
-        for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
-            runs[run.run] = None
-            values = pl.DataFrame(
-                {"question_id": evidence.questions[first:end]}
-                | {f"{key}:{run.run}": column[first:end] for key, column in columns.items()},
-                schema_overrides={"question_id": pl.String},
-            ).with_columns(pl.exclude("question_id").fill_nan(None))
-            page = page.join(values, on="question_id", how="left", maintain_order="left")
+    for run, values in _measured(snapshot, selection, metrics, ids):
+        runs[run] = None
+        of_run = values.select("question_id", pl.exclude("question_id").name.suffix(f":{run}"))
+        page = page.join(of_run, on="question_id", how="left", maintain_order="left")
     of_runs = [f"{metric.key}:{run}" for run in runs for metric in metrics]
     of_runs = [name for name in of_runs if name in page.columns]
     page = page.select(pl.exclude(of_runs), *of_runs)
@@ -165,23 +158,27 @@ def _values(
     snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], ids: tuple[str, ...]
 ) -> dict[str, dict[str, dict[str, float | None]]]:
     result: dict[str, dict[str, dict[str, float | None]]] = {}
-    for evidence, group in _measured(snapshot, selection, metrics, ids):
-        columns = {metric.key: evidence.per_question(metric) for metric in group}
-        for run, start, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
-            for row in range(start, end):
-                of_runs = result.setdefault(str(evidence.questions[row]), {})
-                cells = of_runs.setdefault(run.run, {metric.key: None for metric in metrics})
-                cells |= {key: number(values[row]) for key, values in columns.items()}
+    for run, values in _measured(snapshot, selection, metrics, ids):
+        for row in values.to_dicts():
+            of_runs = result.setdefault(row.pop("question_id"), {})
+            cells = of_runs.setdefault(run, {metric.key: None for metric in metrics})
+            cells |= {key: None if value is None else number(value) for key, value in row.items()}
     return result
 
 
 def _measured(
     snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], ids: tuple[str, ...] | None
-) -> Iterator[tuple[Evidence, list[Metric]]]:
-    """Yield the metrics in groups that count the same answers, each with its evidence on some questions; None for all."""
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield runs with their values on single questions, None for all, a column for each of the metrics that count the same."""
     for counting, group in selections_by_counted(snapshot, selection, metrics):
         counted, _ = restrict(snapshot, counting)
-        yield gather(snapshot, counted.replace(questions=ids), group), group
+        evidence = gather(snapshot, counted.replace(questions=ids), group)
+        columns = {"question_id": evidence.questions} | {metric.key: evidence.per_question(metric) for metric in group}
+        values = pl.DataFrame(columns, schema_overrides={"question_id": pl.String}).with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+        for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
+            yield run.run, values[first:end]
 
 
 def _start(cursor: str | None) -> int:

@@ -14,11 +14,12 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import ranks, selections_by_counted
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import chosen
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 MIN_RUNS = 2
 
@@ -36,14 +37,12 @@ class RankCorrelation(msgspec.Struct):
     runs: int
 
 
-class Agreement(msgspec.Struct):
+class Agreement(Answer):
     """Answer of ``/api/v1/agreement``.
 
     ``pairs`` has every two of ``metrics``, the ones that rank runs. ``left_out`` are the metrics that do not rank runs.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     metrics: list[str]
     left_out: list[str]
     pairs: list[RankCorrelation]
@@ -66,8 +65,7 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
             values[metric.key] = np.full(len(runs), np.nan)
             values[metric.key][rows] = evidence.values(metric)
     return Agreement(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         metrics=[metric.key for metric in ranked],
         left_out=[metric.key for metric in metrics if metric.direction == "none"],
         pairs=rank_correlations(ranked, values),
@@ -97,7 +95,7 @@ TAG = "released"  # of a run: YYYY, YYYY-MM or YYYY-MM-DD
 DATE_PATTERN = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
 
-class DatedRun(msgspec.Struct):
+class DatedRun(RunName):
     """A ranked run whose model has a release date.
 
     ``released`` is the date as the tag states it, ``day`` the same as YYYY-MM-DD; the middle of the month or year if the tag
@@ -105,9 +103,6 @@ class DatedRun(msgspec.Struct):
     same day, has a better value; None for a metric that does not rank runs.
     """
 
-    run: str
-    model: str
-    elicitation: str
     released: str
     day: str
     value: float | None
@@ -117,11 +112,9 @@ class DatedRun(msgspec.Struct):
     best_so_far: bool | None
 
 
-class ReleaseDates(msgspec.Struct):
+class ReleaseDates(Answer):
     """Answer of ``/api/v1/release-dates``; runs by date. ``undated`` ones have no tag, and ``unreadable`` ones no date."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     metric: str
     runs: list[DatedRun]
     undated: int
@@ -157,9 +150,9 @@ def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> R
         if day is not None:
             dated.append(
                 DatedRun(
-                    run=row.run,
-                    model=row.model,
-                    elicitation=row.elicitation,
+                    row.run,
+                    row.model,
+                    row.elicitation,
                     released=stated[row.run],
                     day=day.isoformat(),
                     value=cell.value,
@@ -173,8 +166,7 @@ def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> R
     if metric.ranks:
         _mark_best(dated, metric)
     return ReleaseDates(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         metric=metric.key,
         runs=dated,
         undated=sum(row.run not in stated for row in rows),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,23 +26,20 @@ from queries.engine.bootstrap import DIGITS
 from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import RunDistributions, tempered_distributions
 from queries.engine.distribution_statistics import selected_distributions
-from queries.engine.evidence import Run
 from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.rows import Responses
 from queries.engine.run_columns import sample_numbers
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
-from queries.selection import Selection, has_forecasts, number, selection_keys
+from queries.selection import Answer, Selection, has_forecasts, head, number
 
 HISTOGRAM = np.arange(-20, 21) / 20
 MAX_ITEMS = 20  # listed of the items that lose most
-
-
-FittedTo = Literal["confidence", "whole distribution"]
 
 
 class MetricChange(msgspec.Struct):
@@ -63,7 +60,7 @@ class RecalibratedItem(msgspec.Struct):
     after: float
 
 
-class RecalibratedRun(msgspec.Struct):
+class RecalibratedRun(RunName):
     """One run; ``missing`` says why it was not recalibrated. An item gains where its confidence comes closer to its correctness.
 
     Attributes:
@@ -79,9 +76,6 @@ class RecalibratedRun(msgspec.Struct):
             temperature is 1 / slope. None for isotonic maps.
     """
 
-    run: str
-    model: str
-    elicitation: str
     missing: str | None
     metrics: dict[str, MetricChange]
     edges: list[float]
@@ -92,16 +86,14 @@ class RecalibratedRun(msgspec.Struct):
     sacrificed: int
     losers: list[RecalibratedItem]
     after: ReliabilityDiagram | None
-    fitted_to: FittedTo
+    fitted_to: Literal["confidence", "whole distribution"]
     slope: float | None
     intercept: float | None
 
 
-class Recalibration(msgspec.Struct):
+class Recalibration(Answer):
     """Answer of ``/api/v1/recalibration``."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     method: str
     folds: int
     runs: list[RecalibratedRun]
@@ -137,7 +129,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             row.metrics |= {key: msgspec.structs.replace(change, **too_few) for key, change in changes.items()}
     for row in results:
         row.metrics = {metric.key: row.metrics[metric.key] for metric in metrics}
-    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
+    return Recalibration(*head(snapshot, selection), method, FOLDS, results)
 
 
 def _unchanged(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, MetricChange]]:
@@ -164,12 +156,12 @@ def _recalibrated_group(
     too_few = TOO_FEW if before.units.are_questions else ONE_CLUSTER
     stated = _whole_distributions(snapshot, counted, parts) if method == "temperature" else {}
     tempered: dict[str, RunDistributions] = {}
-    mapped: dict[str, pl.DataFrame | None] = {}
+    mapped: dict[str, pl.DataFrame] = {}
     for run, part in parts.items():
         folds = _folds(part)
         if folds is None:
-            mapped[run] = None
-        elif run in stated:
+            continue
+        if run in stated:
             inverse = stated[run].cross_fitted(folds)
             tempered[run] = tempered_distributions(snapshot, counted.dataset, run, stated[run].distributions, inverse)
             mapped[run] = part.with_columns(after=pl.Series(tempered[run].shares[stated[run].chosen]))
@@ -177,7 +169,7 @@ def _recalibrated_group(
             confidence, correct = part["confidence"].to_numpy(), part["correct"].to_numpy()
             moved = cross_fitted(method, confidence, correct, folds, int(folds.max()) + 1)
             mapped[run] = part.with_columns(after=pl.Series(moved))
-    recalibrated = {run: _responses(part, others.get(run)) for run, part in mapped.items() if part is not None}
+    recalibrated = {run: _responses(part, others.get(run)) for run, part in mapped.items()}
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
@@ -187,19 +179,31 @@ def _recalibrated_group(
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
     results = []
     for index, run in enumerate(before.runs):
-        items_of_run, changes = mapped.get(run.run), {}
+        missing = None if run.run in mapped else too_few
+        items_of_run = mapped.get(run.run, items[:0].with_columns(after="confidence"))
+        changes = {}
         for metric in metrics:
             was = values_before[metric.key][index]
-            now = np.nan if items_of_run is None else values_after[metric.key][index_after[run.run]]
-            changes[metric.key] = _change(metric, was, now, too_few if items_of_run is None else None, run.run in stated)
+            now = np.nan if missing else values_after[metric.key][index_after[run.run]]
+            changes[metric.key] = _change(metric, was, now, missing, run.run in stated)
         fitted: Map | None = None
-        if items_of_run is not None and run.run in stated:
+        if missing is None and run.run in stated:
             fitted = LogOddsMap(stated[run.run].fit(), 0.0)
-        elif items_of_run is not None:
+        elif missing is None:
             fitted = fit(method, items_of_run["confidence"].to_numpy(), items_of_run["correct"].to_numpy())
         log_odds_map = fitted if isinstance(fitted, LogOddsMap) else None
-        fitted_to: FittedTo = "whole distribution" if run.run in stated else "confidence"
-        results.append(_recalibrated(run, changes, items_of_run, drawn.get(run.run), fitted_to, log_odds_map, too_few))
+        results.append(
+            RecalibratedRun(
+                *run,
+                missing=missing,
+                metrics=changes,
+                **_effects(items_of_run),
+                after=drawn.get(run.run),
+                fitted_to="whole distribution" if run.run in stated else "confidence",
+                slope=None if log_odds_map is None else number(log_odds_map.slope),
+                intercept=None if log_odds_map is None else number(log_odds_map.intercept),
+            )
+        )
     return results
 
 
@@ -286,44 +290,19 @@ def _change(metric: Metric, before: float, after: float, too_few: str | None, wh
     return MetricChange(number(before), number(after), too_few or undefined)
 
 
-def _recalibrated(
-    run: Run,
-    changes: dict[str, MetricChange],
-    part: pl.DataFrame | None,
-    after: ReliabilityDiagram | None,
-    fitted_to: FittedTo,
-    log_odds_map: LogOddsMap | None,
-    too_few: str,
-) -> RecalibratedRun:
-    off_before, off_after = _off(part, "confidence"), _off(part, "after")
+def _effects(part: pl.DataFrame) -> dict[str, Any]:
+    """Return the fields of ``RecalibratedRun`` on single items."""
+    off_before, off_after = ((part[column] - part["correct"]).abs().to_numpy() for column in ("confidence", "after"))
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding errors move nothing into the bin below
     well = off_before <= WELL_CALIBRATED + SAME
+    listed = part.select("question_id", "clue", "correct", "confidence", "after")
     losers = np.argsort(-moved, kind="stable")[:MAX_ITEMS]
-    return RecalibratedRun(
-        run=run.run,
-        model=run.model,
-        elicitation=run.elicitation,
-        missing=too_few if part is None else None,
-        metrics=changes,
-        edges=HISTOGRAM.tolist(),
-        changes=np.histogram(np.clip(moved, -1, 1), HISTOGRAM)[0].tolist(),
-        improved=int((moved < -SAME).sum()),
-        worsened=int((moved > SAME).sum()),
-        well_calibrated=int(well.sum()),
-        sacrificed=int((well & (off_after > WELL_CALIBRATED + SAME)).sum()),
-        losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
-        after=after,
-        fitted_to=fitted_to,
-        slope=None if log_odds_map is None else number(log_odds_map.slope),
-        intercept=None if log_odds_map is None else number(log_odds_map.intercept),
-    )
-
-
-def _off(part: pl.DataFrame | None, column: str) -> Floats:
-    """Return abs(c - y) of each item, shape (items,); without a part, shape (0,)."""
-    return np.zeros(0) if part is None else (part[column] - part["correct"]).abs().to_numpy()
-
-
-def _item(part: pl.DataFrame, row: int) -> RecalibratedItem:
-    question_id, clue, correct, before, after = part.select("question_id", "clue", "correct", "confidence", "after").row(row)
-    return RecalibratedItem(question_id, clue, correct, before, after)
+    return {
+        "edges": HISTOGRAM.tolist(),
+        "changes": np.histogram(np.clip(moved, -1, 1), HISTOGRAM)[0].tolist(),
+        "improved": int((moved < -SAME).sum()),
+        "worsened": int((moved > SAME).sum()),
+        "well_calibrated": int(well.sum()),
+        "sacrificed": int((well & (off_after > WELL_CALIBRATED + SAME)).sum()),
+        "losers": [RecalibratedItem(*listed.row(row)) for row in losers.tolist() if moved[row] > SAME],
+    }

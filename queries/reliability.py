@@ -16,6 +16,7 @@ from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
+from queries.engine.run_pairs import RunName
 from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats
@@ -24,14 +25,12 @@ from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
 from queries.metrics.kernels.ece_variants import smooth_curve
 from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 
 
-class Reliability(msgspec.Struct):
+class Reliability(Answer):
     """Answer of ``/api/v1/reliability``."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     binning: str
     runs: list[ReliabilityDiagram]
 
@@ -45,8 +44,7 @@ def reliability(
     """
     evidence = gather(snapshot, _counted(snapshot, selection, shown), DIAGRAM_METRICS)
     return Reliability(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         binning=selection.conventions.binning,
         runs=reliability_diagrams(evidence, band),
     )
@@ -73,7 +71,7 @@ class SmoothDiagram(msgspec.Struct):
     accuracy: list[float]
 
 
-class RunTriptych(msgspec.Struct):
+class RunTriptych(RunName):
     """One run.
 
     Attributes:
@@ -90,9 +88,6 @@ class RunTriptych(msgspec.Struct):
             intervals.
     """
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     items: int
     brier: float | None
@@ -123,11 +118,9 @@ class RunTriptych(msgspec.Struct):
     missing: dict[str, str]
 
 
-class Triptych(msgspec.Struct):
+class Triptych(Answer):
     """Answer of ``/api/v1/triptych``; runs in order of import."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     thresholds: list[float]
     runs: list[RunTriptych]
 
@@ -139,20 +132,20 @@ def triptych(snapshot: Snapshot, selection: Selection, shown: Sequence[str] = ()
     """
     evidence = gather(snapshot, _counted(snapshot, selection, shown), SCORE_METRICS)
     if not evidence.runs:
-        return Triptych(snapshot.version, selection_keys(selection), THRESHOLDS.tolist(), [])
-    values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS}
-    parts = {field: metric_intervals(evidence, CATALOGUE[key]) for field, key in (("mcb", "corp_mcb"), ("dsc", "corp_dsc"))}
-    for field, intervals in parts.items():
+        return Triptych(*head(snapshot, selection), THRESHOLDS.tolist(), [])
+    values = {field: evidence.values(CATALOGUE[key]) for field, key in VALUES.items()}
+    for field in ("mcb", "dsc"):
+        intervals = metric_intervals(evidence, CATALOGUE[VALUES[field]])
         values |= {f"{field}_low": intervals.low, f"{field}_high": intervals.high}
     return Triptych(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         thresholds=THRESHOLDS.tolist(),
         runs=[_run(evidence, index, {key: row[index] for key, row in values.items()}) for index in range(len(evidence.runs))],
     )
 
 
 def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
+    """Return the row of a run, given its index and ``values`` of its fields, to which those of tests are added."""
     check_time_limit()
     confidence, correct = evidence.items_of(run)
     clusters = evidence.cluster_of_items(run)
@@ -161,14 +154,10 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
     levels = confidence_levels(confidence, correct)
     blocks = corp_curve(*levels)
     smooth = smooth_curve(confidence, correct, values["smooth_ece"])
+    values |= {f"calibration_{name}": value for name, value in line._asdict().items()}
+    values |= {f"p_{name}": np.nan if evidence.selected_by_answers else value for name, value in tests._asdict().items()}
     result = RunTriptych(
-        **evidence.run_facts(run),
-        brier=number(values["brier"]),
-        mcb=number(values["corp_mcb"]),
-        dsc=number(values["corp_dsc"]),
-        unc=number(values["corp_unc"]),
-        auroc=number(values["auroc"]),
-        smooth_ece=number(values["smooth_ece"]),
+        **evidence.run_facts(run) | {field: number(value) for field, value in values.items()},
         murphy=[number(value) for value in murphy_curve(THRESHOLDS, confidence, correct)],
         roc=_roc(levels[1], levels[2]),
         hull=_roc(
@@ -177,19 +166,6 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
         smooth=SmoothDiagram(smooth[0].tolist(), smooth[1].tolist()),
         right=_histogram(confidence, correct),
         wrong=_histogram(confidence, 1 - correct),
-        p_spiegelhalter=None if evidence.selected_by_answers else number(tests.spiegelhalter),
-        p_kuiper=None if evidence.selected_by_answers else number(tests.kuiper),
-        p_ks=None if evidence.selected_by_answers else number(tests.ks),
-        calibration_slope=number(line.slope),
-        calibration_slope_low=number(line.slope_low),
-        calibration_slope_high=number(line.slope_high),
-        calibration_intercept=number(line.intercept),
-        calibration_intercept_low=number(line.intercept_low),
-        calibration_intercept_high=number(line.intercept_high),
-        mcb_low=number(values["mcb_low"]),
-        mcb_high=number(values["mcb_high"]),
-        dsc_low=number(values["dsc_low"]),
-        dsc_high=number(values["dsc_high"]),
         missing={},
     )
     reasons = _reasons(evidence, run)

@@ -15,6 +15,7 @@ from data.sufficient_statistics import Items, sums
 from queries.engine.bootstrap import LEVEL
 from queries.engine.evidence import Run
 from queries.engine.run_columns import sum_by_place
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.gradings import DRAWN_ANSWERS
 from queries.metrics import CATALOGUE, Conventions
@@ -24,7 +25,7 @@ from queries.metrics.kernels.prediction_powered import prediction_powered_mean, 
 from queries.metrics.kernels.selective import log_score_of_items
 from queries.metrics.metric import NET_REWARD
 from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 
 MIN_REVIEWED = 40  # reviewed answers: with fewer, intervals of accurate runs do not cover
 ItemValues = Callable[[Floats, Floats, Conventions], Floats]  # from confidence and correctness of items, shape (n,) each
@@ -72,7 +73,7 @@ class MeanEstimate(msgspec.Struct):
     judge_weight: float
 
 
-class ReviewedRun(msgspec.Struct):
+class ReviewedRun(RunName):
     """A run of which answers were drawn for review.
 
     Attributes:
@@ -83,9 +84,6 @@ class ReviewedRun(msgspec.Struct):
             is left out if it counts fewer than 40 of the drawn answers.
     """
 
-    run: str
-    model: str
-    elicitation: str
     drawn: int
     reviewed: int
     judge_error: float | None
@@ -93,11 +91,9 @@ class ReviewedRun(msgspec.Struct):
     missing: str | None
 
 
-class ReviewedRuns(msgspec.Struct):
+class ReviewedRuns(Answer):
     """Answer of ``/api/v1/gradings/reviewed``: the runs of a selection of which answers were drawn for review."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     runs: list[ReviewedRun]
 
 
@@ -151,7 +147,7 @@ def reviewed_runs(snapshot: Snapshot, selection: Selection) -> ReviewedRuns:
             and run in (select run from corrections where {IS_DRAWN}) order by position""",
         parameters,
     )
-    return ReviewedRuns(snapshot.version, selection_keys(selection), [_estimated(snapshot, selection, Run(*row)) for row in runs])
+    return ReviewedRuns(*head(snapshot, selection), [_estimated(snapshot, selection, Run(*row)) for row in runs])
 
 
 def _estimated(snapshot: Snapshot, selection: Selection, run: Run) -> ReviewedRun:
@@ -159,7 +155,7 @@ def _estimated(snapshot: Snapshot, selection: Selection, run: Run) -> ReviewedRu
     answers = _answers(snapshot, selection, run.run)
     drawn = answers.filter(pl.col("weight").is_not_null())
     count, reviewed = drawn["question"].n_unique(), drawn.filter(pl.col("grade").is_not_null())["question"].n_unique()
-    result = ReviewedRun(run.run, run.model, run.elicitation, count, reviewed, None, {}, None)
+    result = ReviewedRun(*run, count, reviewed, None, {}, None)
     if count < MIN_REVIEWED:
         result.missing = f"fewer than {MIN_REVIEWED} of these answers were drawn for review"
     elif reviewed < count:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -20,12 +19,13 @@ from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
+from queries.engine.run_pairs import RunName
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.parameter_kinds import BadRequest, format_range
 from queries.selection.view_parameters_base import named_key
 
@@ -42,7 +42,7 @@ MAX_SLICES = 20  # an attribute with more values is not tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
 
-class Slice(msgspec.Struct):
+class Slice(RunName):
     """A run on one part of the selection.
 
     Attributes:
@@ -58,9 +58,6 @@ class Slice(msgspec.Struct):
         p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """
 
-    run: str
-    model: str
-    elicitation: str
     filters: dict[str, str]
     questions: int
     value: float
@@ -73,15 +70,13 @@ class Slice(msgspec.Struct):
     of_others: bool = False
 
 
-class Slices(msgspec.Struct):
+class Slices(Answer):
     """Answer of ``/api/v1/slices``: every slice that could be tested, sorted by ``p_value``, the clearest first.
 
     ``against`` is the run that others are compared with, None where each run is compared with itself on the whole selection.
     ``tested`` is the number of slices. ``untested`` says which parts are not tested, and why; None if all are.
     """
 
-    data_version: str
-    selection: dict[str, list[str]]
     metric: str
     against: str | None
     tested: int
@@ -121,31 +116,18 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         untested = NOT_AGAINST
         parts = [part for part in parts if not part.own]
     if not parts or not runs or untested in (UNTESTED, ONE_CLUSTER):
-        return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
+        return Slices(*head(snapshot, selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     of_runs = None if reference_run is None else np.full(len(runs), reference_run)
     measured = measure_parts(evidence, metric, [part.inside for part in parts], of_runs)
-    raw, adjusted = _tests(evidence, metric, parts, measured.testable, reference_run)
+    of_others = np.broadcast_to([[part.own] for part in parts], measured.testable.shape)
+    columns = (*measured[1:], *_tests(evidence, metric, parts, measured.testable, reference_run), of_others)
     results = [
-        Slice(
-            run=evidence.runs[run].run,
-            model=evidence.runs[run].model,
-            elicitation=evidence.runs[run].elicitation,
-            filters=parts[part].filters,
-            p_value=float(raw[part, run]),
-            p_adjusted=float(adjusted[part, run]),
-            questions=int(measured.questions[part, run]),
-            value=float(measured.values[part, run]),
-            reference=float(measured.references[part, run]),
-            difference=float(measured.differences[part, run]),
-            low=float(measured.low[part, run]),
-            high=float(measured.high[part, run]),
-            of_others=parts[part].own,
-        )
+        Slice(*evidence.runs[run], parts[part].filters, *(column[part, run].item() for column in columns))
         for part, run in np.argwhere(measured.testable).tolist()
     ]
     results.sort(key=lambda slice_: (slice_.p_value, -abs(slice_.difference)))
-    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results, untested)
+    return Slices(*head(snapshot, selection), metric.key, against, len(results), results, untested)
 
 
 class _Part(NamedTuple):
@@ -160,7 +142,7 @@ class _Part(NamedTuple):
 
 
 class MeasuredParts(NamedTuple):
-    """Measurements of each run on each part, each of shape (parts, runs).
+    """Measurements of each run on each part, each of shape (parts, runs); all but the first are fields of ``Slice``.
 
     Attributes:
         testable: whether there are enough questions and clusters, the metric is defined, and its interval has a width.

@@ -7,7 +7,7 @@ import polars as pl
 
 from data.quizbowl.question_words import words_in_power
 from data.store import Snapshot
-from queries.selection import Selection, selection_keys
+from queries.selection import Answer, Selection, selection_keys
 from queries.selection.parameter_kinds import BadRequest
 
 BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "power", "guess", "place", "places")
@@ -117,11 +117,9 @@ class TeamBuzz(msgspec.Struct):
     places: int
 
 
-class Teams(msgspec.Struct):
+class Teams(Answer):
     """Answer of ``/api/v1/teams``; ``missing`` says why it is empty."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     missing: str | None
     teams: list[TeamRow]
     categories: list[CategoryBuzzing]

@@ -19,7 +19,7 @@ from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.query_time_limit import check_time_limit
 from queries.rankings import RankCorrelation, rank_correlations
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Answer, Selection, head, number
 from queries.selection.parameter_kinds import BadRequest
 
 # Every calibration error of the page; those from other families of the catalogue come last.
@@ -60,11 +60,9 @@ class ErrorVariant(msgspec.Struct):
     bins: list[ErrorBin]
 
 
-class WhichEce(msgspec.Struct):
+class WhichEce(Answer):
     """Answer of ``/api/v1/which-ece``; ``focus`` is the chosen run. ``agreement`` is Kendall's tau-b of rankings."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     runs: list[RunName]
     items: int
     focus: str | None
@@ -80,15 +78,14 @@ def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "", interva
     standard = selection.replace(conventions=replace(selection.conventions, binning="width10"))
     counted, _ = restrict(snapshot, standard, by_default=True)
     evidence = gather(snapshot, counted, WHICH_METRICS)
-    runs = [RunName(run.run, run.model, run.elicitation) for run in evidence.runs]
+    runs = [RunName(*run) for run in evidence.runs]
     names = [run.run for run in runs]
     if focus and runs and focus not in names:
         raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", names)
     chosen = names.index(focus) if focus and runs else 0
     values = {metric.key: evidence.values(metric) for metric in WHICH_METRICS} if runs else {}
     return WhichEce(
-        data_version=snapshot.version,
-        selection=selection_keys(selection),
+        *head(snapshot, selection),
         runs=runs,
         items=len(evidence.items_of(chosen)[0]) if runs else 0,
         focus=names[chosen] if runs else None,
@@ -105,10 +102,9 @@ def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int
     for index, run in enumerate(evidence.runs):
         value = number(values[index])
         left_out = BINNINGS[metric.key].left_out(*evidence.items_of(index)) if metric.key in BINNINGS else 0
-        error = RunError(run.run, value, number(order[index]), left_out, metric.undefined if value is None else None)
-        if ends and value is not None:
-            error.low, error.high = number(ends.low[index]), number(ends.high[index])
-        rows.append(error)
+        interval = (number(ends.low[index]), number(ends.high[index])) if ends and value is not None else (None, None)
+        missing = metric.undefined if value is None else None
+        rows.append(RunError(run.run, value, number(order[index]), left_out, missing, *interval))
     return ErrorVariant(metric.key, metric.name, metric.words, metric.source, rows, _bins(evidence, metric, chosen))
 
 

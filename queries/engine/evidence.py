@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from itertools import pairwise
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
@@ -53,8 +53,7 @@ V = TypeVar("V")
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A run as it is named in results."""
 
     run: str
@@ -190,7 +189,7 @@ class Evidence:
 
     def run_facts(self, run: int) -> dict[str, Any]:
         """Return the fields that results state about a run, given its index: names and numbers of questions and items here."""
-        return asdict(self.runs[run]) | {name: int(self.total(OUTLINE)[name][run]) for name in ("questions", "items")}
+        return self.runs[run]._asdict() | {name: int(self.total(OUTLINE)[name][run]) for name in ("questions", "items")}
 
     @property
     def same_questions(self) -> bool:

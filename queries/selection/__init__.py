@@ -5,11 +5,13 @@ Other packages import the selection from here, and kinds of parameters, filters 
 
 from queries.selection.selection import (
     CONVENTIONS,
+    Answer,
     ClueMask,
     Request,
     Selection,
     dataset_conventions,
     has_forecasts,
+    head,
     number,
     read_address,
     read_facets,
@@ -20,11 +22,13 @@ from queries.selection.selection import (
 
 __all__ = [
     "CONVENTIONS",
+    "Answer",
     "ClueMask",
     "Request",
     "Selection",
     "dataset_conventions",
     "has_forecasts",
+    "head",
     "number",
     "read_address",
     "read_facets",

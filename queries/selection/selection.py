@@ -530,6 +530,18 @@ def selection_keys(selection: Selection) -> dict[str, list[str]]:
     return values
 
 
+class Answer(msgspec.Struct):
+    """What an answer about a selection begins with: the version of the data, and the selection."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+
+
+def head(snapshot: Snapshot, selection: Selection) -> tuple[str, dict[str, list[str]]]:
+    """Return the fields of ``Answer``."""
+    return snapshot.version, selection_keys(selection)
+
+
 def number(value: float) -> float | None:
     """Return a float for JSON: None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None

@@ -166,15 +166,10 @@ def _samples() -> html.P | None:
     stored = [dataset.dataset for dataset in service().datasets()]
     if service().access.page_mode() == "off":
         return None
-    if SAMPLES.isdisjoint(stored):
-        button = change_button(
-            "Add sample datasets", "POST /api/v1/samples", "The sample datasets were added.", body={"stored": True}
-        )
-    else:
-        button = change_button(
-            "Remove sample datasets", "POST /api/v1/samples", "The sample datasets were removed.", body={"stored": False}
-        )
-    return html.P(button, className="links")
+    add = SAMPLES.isdisjoint(stored)
+    verb, done = ("Add", "added") if add else ("Remove", "removed")
+    words = (f"{verb} sample datasets", "POST /api/v1/samples", f"The sample datasets were {done}.")
+    return html.P(change_button(*words, body={"stored": add}), className="links")
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:

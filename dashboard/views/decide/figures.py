@@ -205,19 +205,7 @@ T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
 
-def murphy_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
-    """Draw Murphy curves: the mean elementary score over t, lower is better. A line marks the chosen ``t``."""
-    curves = {run.run: run.murphy for run in decisions.runs}
-    return _over_t(decisions, curves, style, t, "mean elementary score", zero=True)
-
-
-def net_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
-    """Draw net scores over t, that of people dotted. A line marks the chosen ``t``."""
-    curves = {run.run: run.net_score.values for run in decisions.runs}
-    return _over_t(decisions, curves, style, t, "net score per item", people=decisions.people)
-
-
-def _over_t(
+def figure_over_t(
     decisions: Decisions,
     curves: Mapping[str, Sequence[float | None]],
     style: RunStyle,
@@ -226,6 +214,7 @@ def _over_t(
     zero: bool = False,
     people: PeopleDecisions | None = None,
 ) -> PlotlyJson:
+    """Draw a curve of each run over t, and the net scores of people dotted. A line marks the chosen ``t``."""
     data = [
         style.trace(run.run, decisions.thresholds[: len(curves[run.run])], fig.rounded(curves[run.run]), "t = %{x:.2f}: %{y:.3f}")
         for run in style.grey_first(decisions.runs)

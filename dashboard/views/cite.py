@@ -421,7 +421,7 @@ def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(Page(name="cite", path=PATH, title="Cite", draw=draw, parameters=CitePage, filters=()))
+register(Page("cite", PATH, "Cite", filters=(), draw=draw, parameters=CitePage))
 
 
 def citation_sections(citation: Citation) -> list[Component | None]:

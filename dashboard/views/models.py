@@ -500,16 +500,10 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
     }  # fmt: skip
 
 
-PAGE = register(
+register(Page("models", "/models", "Models", filters=(), draw=draw_list, parameters=ModelsPage, place="Overview", order=2))
+register(
     Page(
-        name="models", path="/models", title="Models", place="Overview", order=2, draw=draw_list,
-        parameters=ModelsPage, filters=(),
-    )
-)  # fmt: skip
-MODEL_PAGE = register(
-    Page(
-        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage,
-        check=lambda request: _versions(request, _answer(request)),
-        filters=("human", "binning", "t", "failed"),
+        "model", "/models", "Model", filters=("human", "binning", "t", "failed"), draw=draw_model, parameters=ModelPage,
+        place="Overview", check=lambda request: _versions(request, _answer(request)),
     )
 )  # fmt: skip

@@ -169,13 +169,10 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     ]
 
 
-PAGE = register(
+FILTERS = (*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed")
+register(
     Page(
-        name="run", path="/runs", title="Run", place="Data", draw=draw,
+        "run", "/runs", "Run", filters=FILTERS, draw=draw, parameters=PageParameters, place="Data", check=_facts,
         table=lambda request: cited_leaderboard(SHOWN),
-        parameters=PageParameters, check=_facts,
-        filters=(
-            *filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed",
-        ),
     )
 )  # fmt: skip

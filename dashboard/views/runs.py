@@ -349,12 +349,8 @@ def _decided(facts: RunFacts) -> Component | str:
         for decision in facts.decisions[:MAX_DECISIONS]
     ]  # fmt: skip
     left = len(facts.decisions) - len(listed)
-    return html.Details(
-        [
-            html.Summary(counted(len(facts.decisions), "guess", "guesses")),
-            html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
-        ]
-    )
+    listed += [html.Li(f"and {left:,} more, in the JSON")] if left else []
+    return html.Details([html.Summary(counted(len(facts.decisions), "guess", "guesses")), html.Ul(listed)])
 
 
 PATH = "/runs"
@@ -475,4 +471,4 @@ def _watched(mode: str) -> Component | None:
     return section("Watched", about, shown, class_name="section watched") if files else None
 
 
-PAGE = register(Page(name="runs", path=PATH, title="Runs", place="Data", order=2, draw=draw, parameters=RunsPage, filters=()))
+register(Page("runs", PATH, "Runs", filters=(), draw=draw, parameters=RunsPage, place="Data", order=2))

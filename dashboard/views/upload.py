@@ -442,9 +442,9 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(
+register(
     Page(
-        name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters,
-        filters=(), needs_dataset=False,
+        "upload", PATH, "Upload", filters=(), draw=draw, parameters=PageParameters, place="Add results", order=1,
+        needs_dataset=False,
     )
 )  # fmt: skip

@@ -275,17 +275,17 @@ def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
 
 
 def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
-    buzz = request.link("/buzz", dataset="pyramid")
-    return note(
-        [
-            f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
-            "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
-            "threshold that wins it most on Pyramid (",
-            page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
-            "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until "
-            "you save it as a dataset.",
-        ]
+    link = page_link("Buzz", href=request.link("/buzz", dataset="pyramid"))
+    before = (
+        f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
+        "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the threshold "
+        "that wins it most on Pyramid ("
     )
+    after = (
+        "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until you "
+        "save it as a dataset."
+    )
+    return note([before, link if "pyramid" in service().snapshot().states else "the page Buzz", after])
 
 
-PAGE = register(Page(name="write", path=PATH, title="Write", place="Data", order=4, draw=draw, parameters=WritePage, filters=()))
+register(Page("write", PATH, "Write", filters=(), draw=draw, parameters=WritePage, place="Data", order=4))

@@ -182,11 +182,9 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
     return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
 
 
-PAGE = register(
+register(
     Page(
-        name="decide", path=PATH, title="Decide", place="When to answer", order=1, draw=draw,
-        table=lambda request: cited_leaderboard(CITED),
-        parameters=DecidePage,
-        filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+        "decide", PATH, "Decide", filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), draw=draw,
+        parameters=DecidePage, place="When to answer", order=1, common=True, table=lambda request: cited_leaderboard(CITED),
     )
 )  # fmt: skip

@@ -307,13 +307,9 @@ def _counted(result: GradedGuesses, show: Show) -> str:
 
 
 CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
-
-
-PAGE = register(
+register(
     Page(
-        name="gradings", path=PATH, title="Gradings", place="Data", order=3, draw=draw,
-        table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
-        parameters=GradingsPage,
-        filters=("q", *filter_keys("questions")),
+        "gradings", PATH, "Gradings", filters=("q", *filter_keys("questions")), draw=draw, parameters=GradingsPage, place="Data",
+        order=3, table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
     )
 )  # fmt: skip

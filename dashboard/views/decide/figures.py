@@ -277,7 +277,7 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
     def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:
         return [1 - value if accuracy and value is not None else value for value in values]
 
-    ordered = style.grey_first(decisions.runs)
+    ordered, at = style.grey_first(decisions.runs), nearest(t)
     curves = {run.run: risk_or_accuracy(run.risks) for run in ordered}
     noun, of_answers = ("accuracy", "accuracy of the answers") if accuracy else ("risk", "share of errors among the answers")
     if forecasts:
@@ -294,7 +294,10 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
                 "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
             ),
             yaxis=fig.axis(of_answers, range=[bottom, top]),
-            shapes=[_dot(run, risk_or_accuracy(run.risk), style, t) for run in ordered],
+            # Dots at the chosen threshold, hidden where a run answers nothing; ``assets/decide.js`` moves them.
+            shapes=[
+                fig.circle(run.run, run.answered[at], risk_or_accuracy(run.risk)[at], style.colour(run.run)) for run in ordered
+            ],
             **style.ends(ends, bottom, top, HEIGHT - AXIS),
         ),
     }
@@ -303,11 +306,6 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
 def _marker(t: float) -> PlotlyJson:
     """The line at the chosen threshold, which ``assets/decide.js`` moves."""
     return fig.straight(t, colour="var(--accent)", width=1.5) | {"name": "t"}
-
-
-def _dot(run: RunDecisions, at_t: Sequence[float | None], style: RunStyle, t: float) -> PlotlyJson:
-    """A dot on a run's line at the chosen threshold; hidden if it answers nothing. ``assets/decide.js`` moves it."""
-    return fig.circle(run.run, run.answered[nearest(t)], at_t[nearest(t)], style.colour(run.run))
 
 
 def nearest(t: float) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any, Concatenate, TypeVar
@@ -181,6 +182,15 @@ def writer(*, admin: bool = False) -> str:
     by = service().access.admin() if admin else service().access.writer()
     read_parameters(pairs(), NoParameters)
     return by
+
+
+@contextmanager
+def refusal(kind: type[Exception], code: str, field: str | None = None, status: int = 422) -> Iterator[None]:
+    """Answer an error of this kind with its message as a sentence."""
+    try:
+        yield
+    except kind as error:
+        raise BadRequest(code, f"{str(error)[0].upper()}{str(error)[1:]}.", field, status=status) from None
 
 
 @api.after_request

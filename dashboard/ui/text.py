@@ -56,6 +56,11 @@ def p_value_text(p_value: float | None) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
+def minute(at: str) -> str:
+    """Return a time, ISO 8601 in UTC, to the minute."""
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
 WORD = f"{ascii_letters}{digits}."  # characters of one word of a name
 MAX_NAME_LENGTH = 40  # characters of a name in a table or above a panel
 MIN_HEAD = 4  # characters of the beginning of a name, if it has any

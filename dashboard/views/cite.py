@@ -274,7 +274,7 @@ def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
 
 def _literal(value: str | list[str]) -> str:
     """Return a text or a list of texts as a Python literal, with double quotes."""
-    return msgspec.json.encode(value).decode().replace('","', '", "') if value != [] else "[]"
+    return msgspec.json.encode(value).decode().replace('","', '", "')
 
 
 MAX_ROWS = 60
@@ -407,9 +407,15 @@ class CitePage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
-    """Draw the permanent link, the methods paragraph, the table, the references, and the script."""
+    """Draw the permanent link, the methods paragraph, the table and its formats, the references, and the script.
+
+    If the view pins an earlier data version, what has changed since comes first.
+    """
     view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
     citation = cite(view, service().url())
+    left_out, rules = citation.total - len(citation.rows), citation.rules_changed
+    columns = [PageColumn(name, itemgetter(place)) for place, name in enumerate(citation.columns)]
+    csv = html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")
     return [
         heading(
             f"Cite: {citation.title}",
@@ -417,23 +423,6 @@ def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
             "same, it shows the same digits; otherwise it says what changed.",
             crumbs=page_link("Back to the view", href=view),
         ),
-        *citation_sections(citation),
-    ]
-
-
-PAGE = register(Page(name="cite", path=PATH, title="Cite", draw=draw, parameters=CitePage, filters=()))
-
-
-def citation_sections(citation: Citation) -> list[Component | None]:
-    """Return the link, the methods paragraph, the table and its formats, the references, and the script.
-
-    If the view pins an earlier data version, what has changed since comes first.
-    """
-    left_out = citation.total - len(citation.rows)
-    rules = citation.rules_changed
-    columns = [PageColumn(name, itemgetter(place)) for place, name in enumerate(citation.columns)]
-    csv = html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")
-    return [
         note(f"{rules_that_changed(rules)} The figures below are today's.", role="note") if rules else None,
         _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
         _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
@@ -458,3 +447,6 @@ def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.S
         html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
         class_name="section citation",
     )
+
+
+register(Page("cite", PATH, "Cite", filters=(), draw=draw, parameters=CitePage))

@@ -89,6 +89,7 @@ KINDS = {
     "lifeeval": "lifespans, scored by the life table", "votes": "items with human votes",
     FORECAST: "forecasts: a probability of yes, and what came true",
 }  # fmt: skip
+LINKS = {"Leaderboard": "/", "Questions": "/questions"}  # of a dataset
 
 
 def dataset_card(dataset: Dataset) -> html.Section:
@@ -104,26 +105,14 @@ def dataset_card(dataset: Dataset) -> html.Section:
         "Source": dataset.source,
         "Licence": dataset.licence,
     }
-    return html.Section(
-        [
-            html.H2(
-                [
-                    dataset.title,
-                    html.Code(dataset.dataset),
-                    html.Span("simulated people", className="tag") if dataset.simulated else None,
-                ]
-            ),
-            facts(stated),
-            folded("How these data were made", html.P(dataset.note)) if dataset.note else None,
-            html.P(
-                [
-                    page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
-                    page_link("Questions", href=f"/questions?dataset={dataset.dataset}"),
-                ],
-                className="links",
-            ),
-        ],
-        className="panel dataset",
+    simulated = html.Span("simulated people", className="tag") if dataset.simulated else None
+    links = [page_link(title, href=f"{path}?dataset={dataset.dataset}") for title, path in LINKS.items()]
+    return section(
+        html.H2([dataset.title, html.Code(dataset.dataset), simulated]),
+        facts(stated),
+        folded("How these data were made", html.P(dataset.note)) if dataset.note else None,
+        html.P(links, className="links"),
+        class_name="panel dataset",
     )
 
 
@@ -146,13 +135,8 @@ def formats_section(formats: Sequence[Format]) -> html.Section:
         PageColumn("What it becomes", "becomes", _marked),
     ]
     title = "Files that can be imported"
-    words = [
-        "A format is recognised by its content. Send a file on the page ",
-        page_link("Upload", href="/upload"),
-        ", or import it with ",
-        html.Code("python -m dashboard import FILE"),
-        ".",
-    ]
+    upload, command = page_link("Upload", href="/upload"), html.Code("python -m dashboard import FILE")
+    words = ["A format is recognised by its content. Send a file on the page ", upload, ", or import it with ", command, "."]
     return section(title, note(words), html_table(columns, formats, title, "prose"))
 
 
@@ -166,15 +150,10 @@ def _samples() -> html.P | None:
     stored = [dataset.dataset for dataset in service().datasets()]
     if service().access.page_mode() == "off":
         return None
-    if SAMPLES.isdisjoint(stored):
-        button = change_button(
-            "Add sample datasets", "POST /api/v1/samples", "The sample datasets were added.", body={"stored": True}
-        )
-    else:
-        button = change_button(
-            "Remove sample datasets", "POST /api/v1/samples", "The sample datasets were removed.", body={"stored": False}
-        )
-    return html.P(button, className="links")
+    add = SAMPLES.isdisjoint(stored)
+    verb, done = ("Add", "added") if add else ("Remove", "removed")
+    words = (f"{verb} sample datasets", "POST /api/v1/samples", f"The sample datasets were {done}.")
+    return html.P(change_button(*words, body={"stored": add}), className="links")
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
@@ -188,9 +167,9 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(
+register(
     Page(
-        name="datasets", path="/datasets", title="Datasets", place="Data", order=1, draw=draw, parameters=PageParameters,
-        filters=(), needs_dataset=False,
+        "datasets", "/datasets", "Datasets", filters=(), draw=draw, parameters=PageParameters, place="Data", order=1,
+        needs_dataset=False,
     )
 )  # fmt: skip

@@ -44,12 +44,7 @@ class Document(NamedTuple):
     title: str
 
 
-def show_first() -> Response:
-    """Return the first document as a page."""
-    return show_document(FIRST[0])
-
-
-def show_document(name: str) -> Response:
+def show_document(name: str = FIRST[0]) -> Response:
     """Return a document as a page, or an image of a document."""
     if name.startswith(f"{IMAGES}/"):
         # Before Python 3.13, the type of WebP is known only if the system has a list of types.
@@ -127,4 +122,4 @@ def _point_to_documents(tokens: Sequence[Token], folder: str) -> None:
             token.attrs = {}
 
 
-ROUTES = {"/docs": show_first, "/docs/<path:name>": show_document}
+ROUTES = {"/docs": show_document, "/docs/<path:name>": show_document}

@@ -14,7 +14,7 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
 from dashboard.ui.html import aria
-from dashboard.ui.section import facts, heading
+from dashboard.ui.section import facts, heading, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES
 from queries.interval_coverage_in_simulations import MeasuredClaim
@@ -107,22 +107,16 @@ def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, Sourc
         "Where": _where(entry) if entry.address else None,
         "Papers": inline_links([(f"#note-{key}", notes[key].title) for key in entry.notes]) if entry.notes else None,
     }
-    return html.Section(
-        [
-            html.H3(
-                [
-                    html.A(entry.name, href=f"#{entry.key}", className="self"),
-                    html.Code(entry.key),
-                    html.Span(f"{BEST[entry.direction]}, {_range(entry)}", className="range"),
-                ]
-            ),
-            html.P(entry.words),
-            _formula(entry),
-            facts(stated),
-        ],
-        id=entry.key,
-        className="metric",
-    )
+    title = [
+        html.A(entry.name, href=f"#{entry.key}", className="self"),
+        html.Code(entry.key),
+        html.Span(f"{BEST[entry.direction]}, {_range(entry)}", className="range"),
+    ]
+    return _section(entry.key, html.H3(title), html.P(entry.words), _formula(entry), facts(stated))
+
+
+def _section(key: str, title: Component, *parts: Component | None) -> html.Section:
+    return section(title, *parts, class_name="metric", id=key)
 
 
 def _where(entry: MetricDefinition) -> list[Inline]:
@@ -176,8 +170,7 @@ def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:
 def axioms_section(known: MetricDefinitions) -> html.Section:
     """Return the axioms in words, and Sakai's examples."""
     examples = [_example(example) for example in known.sakai]
-    top = [html.H2("Axioms"), html.P(known.axioms_reading), facts(known.axioms)]
-    return html.Section([*top, *examples], id="axioms", className="metric")
+    return _section("axioms", html.H2("Axioms"), html.P(known.axioms_reading), facts(known.axioms), *examples)
 
 
 def _example(example: SakaiExample) -> html.Details:
@@ -220,7 +213,7 @@ def intervals_section(known: MetricDefinitions) -> html.Section:
         "The unit is the question, because its clues are correlated, or a cluster of questions. Each claim was tested by "
         "simulating runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
     )
-    return html.Section([html.H2("Intervals and tests"), html.P(lead), facts(kinds)], id="intervals", className="metric")
+    return _section("intervals", html.H2("Intervals and tests"), html.P(lead), facts(kinds))
 
 
 def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
@@ -232,20 +225,12 @@ def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
 
 def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
     """Return a section with an entry per note. ``titles`` names each metric by key, for links."""
-    entries = [
-        html.Section(
-            [
-                html.H3([note.title, html.Span(note.source, className="range")]),
-                html.P(note.text),
-                html.P(inline_links([(f"#{key}", titles[key]) for key in note.metrics]), className="links")
-                if note.metrics
-                else None,
-            ],
-            id=f"note-{note.key}",
-            className="metric",
-        )
-        for note in notes
-    ]
+    entries = []
+    for note in notes:
+        links = inline_links([(f"#{key}", titles[key]) for key in note.metrics])
+        title = html.H3([note.title, html.Span(note.source, className="range")])
+        metrics = html.P(links, className="links") if links else None
+        entries.append(_section(f"note-{note.key}", title, html.P(note.text), metrics))
     return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")
 
 
@@ -294,8 +279,4 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
     ]
 
 
-PAGE = register(
-    Page(
-        name="metrics", path="/metrics", title="Metrics", place="Help", order=1, draw=draw, parameters=PageParameters, filters=()
-    )
-)
+register(Page("metrics", "/metrics", "Metrics", filters=(), draw=draw, parameters=PageParameters, place="Help", order=1))

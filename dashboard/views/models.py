@@ -15,7 +15,7 @@ from flask import Response
 from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import address, model_path, run_path
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, writer
+from dashboard.registry.addresses import accept, refusal, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -36,7 +36,7 @@ from data.store.models import FACTS, BadModel, NoSuchModel, describe, dismiss, m
 from queries.across import AcrossCell
 from queries.metrics import CATALOGUE, METRICS
 from queries.models import Model, ModelAcross, ModelRun, Verdict, Version, Versions, dataset_with_most_runs, model, models
-from queries.selection.parameter_kinds import BadRequest, Text
+from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters
 
 MODELS = serve(
@@ -167,12 +167,8 @@ def _change(kind: type[T], named: Callable[[T], Sequence[str]], change: Callable
     by, body = writer(), read_body(kind)
     for name in named(body):
         service().ask(model, name)
-    try:
+    with refusal(BadModel, "bad_model", "model"), refusal(NoSuchModel, "unknown_model", "model", 404):
         change(body, by)
-    except NoSuchModel as error:
-        raise BadRequest("unknown_model", f"{error}.", "model", status=404) from None
-    except BadModel as error:
-        raise BadRequest("bad_model", f"{str(error)[0].upper()}{str(error)[1:]}.", "model", status=422) from None
     service().read_current()
     return json_response(service().ask(models))
 
@@ -504,16 +500,10 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
     }  # fmt: skip
 
 
-PAGE = register(
+register(Page("models", "/models", "Models", filters=(), draw=draw_list, parameters=ModelsPage, place="Overview", order=2))
+register(
     Page(
-        name="models", path="/models", title="Models", place="Overview", order=2, draw=draw_list,
-        parameters=ModelsPage, filters=(),
-    )
-)  # fmt: skip
-MODEL_PAGE = register(
-    Page(
-        name="model", path="/models", title="Model", place="Overview", draw=draw_model, parameters=ModelPage,
-        check=lambda request: _versions(request, _answer(request)),
-        filters=("human", "binning", "t", "failed"),
+        "model", "/models", "Model", filters=("human", "binning", "t", "failed"), draw=draw_model, parameters=ModelPage,
+        place="Overview", check=lambda request: _versions(request, _answer(request)),
     )
 )  # fmt: skip

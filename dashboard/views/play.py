@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -15,7 +14,7 @@ from dashboard.access.signed_links import read_end
 from dashboard.access.trusted_proxies import client_address
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, get, pairs, writer
+from dashboard.registry.addresses import accept, api, bad_request, get, pairs, writer
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
@@ -121,10 +120,9 @@ def post_play() -> Response:
     403 when it is full, or full for the network of the player.
     """
     body = _read(_Join)
-    with _session_errors():
-        if body.agreed:
-            return json_response(join(_log(), body.session, body.player, client_address(request.remote_addr)))
-        return json_response(read_state(_log(), body.session, body.player))
+    if body.agreed:
+        return json_response(join(_log(), body.session, body.player, client_address(request.remote_addr)))
+    return json_response(read_state(_log(), body.session, body.player))
 
 
 @accept("POST", "/api/v1/play/answers")
@@ -137,10 +135,9 @@ def post_play_answers() -> Response:
     player sees next. 409 for a step that was not shown yet.
     """
     body = _read(_Step)
-    with _session_errors():
-        session = read_session(_log(), body.session)
-        entry = _entry(MODES[session.mode].entry_type(body.step))
-        return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
+    session = read_session(_log(), body.session)
+    entry = _entry(MODES[session.mode].entry_type(body.step))
+    return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
 
 
 @accept("POST", "/api/v1/play/words")
@@ -150,8 +147,7 @@ def post_play_words() -> Response:
     how long a buzz is still accepted, and `over` that it no longer is. 409 if the reading has not begun.
     """
     body = _read(_Words)
-    with _session_errors():
-        return json_response(words_due_to_player(_log(), body.session, body.player, body.step, body.have))
+    return json_response(words_due_to_player(_log(), body.session, body.player, body.step, body.have))
 
 
 @accept("POST", "/api/v1/play/models")
@@ -161,8 +157,7 @@ def post_play_models() -> Response:
     dataset. 409 before the first question is over.
     """
     body = _read(_Player)
-    with _session_errors():
-        dataset, results = _finished(body)
+    dataset, results = _finished(body)
     models: list[ModelAnswers] = []
     if service().revision(dataset) and not results[-1].is_check:
         runs = service().ask(model_runs, Selection(dataset))
@@ -177,11 +172,10 @@ def post_play_result() -> Response:
     "player"}`. 409 before the first question is answered.
     """
     body = _read(_Player)
-    with _session_errors():
-        dataset, finished = _finished(body)
-        results = [result for result in finished if not result.is_check]
-        if not any(result.answers for result in results):
-            raise SessionError("no_step", "no question is answered yet")
+    dataset, finished = _finished(body)
+    results = [result for result in finished if not result.is_check]
+    if not any(result.answers for result in results):
+        raise SessionError("no_step", "no question is answered yet")
     answers = tuple(
         PlayedClue(result.question_id, answer.clue, answer.confidence, answer.correct)
         for result in results
@@ -222,10 +216,9 @@ def post_play_erase() -> Response:
     stays taken: whoever joins again is a new player, with another order of questions.
     """
     body = _read(_Player)
-    with _session_errors():
-        dataset = read_session(_log(), body.session).dataset
-        record = partial(Audit(service().store.register).record, "erased_answers", "player", dataset=dataset)  # no IP address
-        return json_response(Erased(_log().erase(digest(body.session), digest(body.player), record)))
+    dataset = read_session(_log(), body.session).dataset
+    record = partial(Audit(service().store.register).record, "erased_answers", "player", dataset=dataset)  # no IP address
+    return json_response(Erased(_log().erase(digest(body.session), digest(body.player), record)))
 
 
 def _log() -> PlayLog:
@@ -257,13 +250,11 @@ def _entry(kind: type[Entry]) -> Entry:
         raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
 
 
-@contextmanager
-def _session_errors() -> Iterator[None]:
-    try:
-        yield
-    except SessionError as error:
-        message = str(error)
-        raise BadRequest(error.code, f"{message[0].upper()}{message[1:]}.", status=STATUS[error.code]) from None
+@api.errorhandler(SessionError)
+def refuse(error: SessionError) -> Response:
+    """Answer what a player asks that the session does not allow."""
+    message = str(error)
+    return bad_request(BadRequest(error.code, f"{message[0].upper()}{message[1:]}.", status=STATUS[error.code]))
 
 
 MAX_CONSENT_LENGTH = 10_000  # characters

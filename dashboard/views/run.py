@@ -23,6 +23,7 @@ from dashboard.ui.section import heading, section, side_by_side
 from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
+from dashboard.views.metrics import BEST
 from dashboard.views.reliability.diagrams import reliability_diagrams
 from dashboard.views.runs import provenance
 from data.plurals import counted
@@ -35,8 +36,6 @@ from queries.questions import QuestionRow
 from queries.reliability import reliability
 from queries.runs import RunFacts
 from queries.runs import run as run_query
-
-BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": ""}
 
 
 def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
@@ -54,7 +53,7 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
         PageColumn("Value", lambda pair: pair[1].value),
         PageColumn("95 % interval", interval, number=True),
-        PageColumn("Better", lambda pair: BETTER[pair[0].direction]),
+        PageColumn("Better", lambda pair: BEST[pair[0].direction]),
         PageColumn("Place", lambda pair: Cell(_place(pair[1].rank, ranked), kind="place")),
         PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
         PageColumn(
@@ -170,13 +169,10 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     ]
 
 
-PAGE = register(
+FILTERS = (*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed")
+register(
     Page(
-        name="run", path="/runs", title="Run", place="Data", draw=draw,
+        "run", "/runs", "Run", filters=FILTERS, draw=draw, parameters=PageParameters, place="Data", check=_facts,
         table=lambda request: cited_leaderboard(SHOWN),
-        parameters=PageParameters, check=_facts,
-        filters=(
-            *filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed",
-        ),
     )
 )  # fmt: skip

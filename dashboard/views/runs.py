@@ -17,7 +17,7 @@ from flask import request as flask_request
 from dashboard.http.json_bodies import read_body
 from dashboard.http.paths import address, run_path
 from dashboard.http.responses import file_response, json_response
-from dashboard.registry.addresses import accept, get, writer
+from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table, fields, with_json
@@ -28,6 +28,7 @@ from dashboard.ui.html import page_link
 from dashboard.ui.section import controls, heading, note, panel, section
 from dashboard.ui.section import facts as section_facts
 from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.ui.text import minute
 from dashboard.uploads.watching import watched_files
 from data.importing.report import rows_without_answer
 from data.plurals import counted
@@ -132,9 +133,8 @@ def delete_run(run_id: str) -> Response:
     """
     by = writer()
     reason = (read_body(_Withdrawal).reason if flask_request.get_data() else "").strip()[:MAX_VALUE_LENGTH]
-    with no_such_run(run_id):
+    with changing(run_id):
         withdraw(service().store, run_id, by, reason or None)
-    service().read_current()
     return json_response(service().ask(run, run_id))
 
 
@@ -142,9 +142,8 @@ def delete_run(run_id: str) -> Response:
 def restore_run(run_id: str) -> Response:
     """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
     by = writer()
-    with no_such_run(run_id):
+    with changing(run_id):
         restore(service().store, run_id, by)
-    service().read_current()
     return json_response(service().ask(run, run_id))
 
 
@@ -156,12 +155,10 @@ def delete_for_good(run_id: str) -> Response:
     """
     by = writer(admin=True)
     name = read_body(_Deletion).name
-    with no_such_run(run_id):
-        facts = service().ask(run, run_id)
+    with changing(run_id) as facts:
         if name.strip() != facts.model:
             raise BadRequest("bad_value", f"The name of the run's model is not {name!r}.", "name", status=422)
         delete(service().store, run_id, by)
-    service().read_current()
     return json_response(service().ask(runs, facts.dataset))
 
 
@@ -172,12 +169,8 @@ def post_tags(run_id: str) -> Response:
     """
     by = writer()
     changes = {tag.strip(): (value or "").strip() or None for tag, value in read_body(dict[str, str | None]).items()}
-    with no_such_run(run_id):
-        try:
-            change_tags(service().store, run_id, changes, by)
-        except BadTag as error:
-            raise BadRequest("bad_value", f"{str(error)[0].upper()}{str(error)[1:]}.", "tags", status=422) from None
-    service().read_current()
+    with changing(run_id), refusal(BadTag, "bad_value", "tags"):
+        change_tags(service().store, run_id, changes, by)
     return json_response(service().ask(run, run_id))
 
 
@@ -190,17 +183,20 @@ class _Deletion(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @contextmanager
-def no_such_run(run_id: str) -> Iterator[None]:
-    """Answer 404 if a change names an unknown run, and 409 if the run cannot be restored."""
+def changing(run_id: str) -> Iterator[RunFacts]:
+    """Yield what is known of a run before a change, and read the store after it.
+
+    Answers 404 for an unknown run, and 409 if it cannot be deleted or restored.
+    """
     try:
-        service().ask(run, run_id)  # also 404 for a run on a dataset that the reader may not read
-        yield
+        yield service().ask(run, run_id)  # also 404 for a run on a dataset that the reader may not read
     except NoSuchRun:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
     except CannotDelete:
         raise BadRequest("not_withdrawn", "Only a withdrawn run can be deleted; withdraw it first.", "run", status=409) from None
     except CannotRestore as error:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
+    service().read_current()
 
 
 WORDS = {0.0: "wrong", 1.0: "correct"}  # of decisions
@@ -325,7 +321,7 @@ def _change(facts: RunFacts) -> html.Span:
 
 def _timestamp(at: str | None) -> html.Time:
     text = at or ""
-    return html.Time(f"{text[:10]} {text[11:16]} UTC", dateTime=text, title=text)
+    return html.Time(minute(text), dateTime=text, title=text)
 
 
 def _importer(name: str | None) -> str:
@@ -353,12 +349,8 @@ def _decided(facts: RunFacts) -> Component | str:
         for decision in facts.decisions[:MAX_DECISIONS]
     ]  # fmt: skip
     left = len(facts.decisions) - len(listed)
-    return html.Details(
-        [
-            html.Summary(counted(len(facts.decisions), "guess", "guesses")),
-            html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
-        ]
-    )
+    listed += [html.Li(f"and {left:,} more, in the JSON")] if left else []
+    return html.Details([html.Summary(counted(len(facts.decisions), "guess", "guesses")), html.Ul(listed)])
 
 
 PATH = "/runs"
@@ -479,4 +471,4 @@ def _watched(mode: str) -> Component | None:
     return section("Watched", about, shown, class_name="section watched") if files else None
 
 
-PAGE = register(Page(name="runs", path=PATH, title="Runs", place="Data", order=2, draw=draw, parameters=RunsPage, filters=()))
+register(Page("runs", PATH, "Runs", filters=(), draw=draw, parameters=RunsPage, place="Data", order=2))

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -247,25 +247,15 @@ class UploadParameters(Parameters, frozen=True):
     ] = ()
 
     def options(self) -> ImportOptions:
-        """The options of the import."""
+        """The options of the import: those of the same names, and others."""
+        named = {option.name for option in fields(ImportOptions)} - {"classes", "mapping"}
         return ImportOptions(
-            dataset=self.dataset,
-            model=self.model,
-            elicitation=self.elicitation,
             percent=self.confidence_scale == "percent",
-            respondents=self.respondents,
-            refuse_same_answers=self.refuse_same_answers,
-            repeats=self.repeats,
-            align=self.align,
-            series=self.series,
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
             columns=tuple((role, column) for role, columns in self.column for column in columns),
-            words=self.words,
-            agreement=self.agreement,
-            confidence_pattern=self.confidence_pattern,
-            map=self.map,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
+            **{name: value for name, value in msgspec.structs.asdict(self).items() if name in named},
         )
 
 
@@ -276,10 +266,6 @@ class DatasetUploadParameters(UploadParameters, frozen=True):
         None
     )
     title: Annotated[str | None, Text("only `POST /api/v1/datasets`: title of the new dataset, if the file does not say")] = None
-
-    def options(self) -> ImportOptions:
-        """The options of the import."""
-        return replace(super().options(), title=self.title)
 
 
 @accept("POST", "/api/v1/runs", UploadParameters)
@@ -310,8 +296,8 @@ def _mappings(name: str | None) -> dict[str, Any]:
 
 def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
     by = service().access.writer()
-    fields = pairs()
-    _read(fields, kind)  # report a wrong key before the file is sent
+    query = pairs()
+    _read(query, kind)  # report a wrong key before the file is sent
     check_type()
     most = service().settings.max_upload_mb * 2**20
     if (request.content_length or 0) > most and request.mimetype != "multipart/form-data":
@@ -319,7 +305,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
     with _slot(), _folder() as folder:
         received = receive(folder, most)
         service().read_current()  # the upload may have taken long
-        given = _read([*fields, *received.fields], kind)
+        given = _read([*query, *received.fields], kind)
         mappings = _mappings(given.mapping)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
@@ -456,9 +442,9 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(
+register(
     Page(
-        name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters,
-        filters=(), needs_dataset=False,
+        "upload", PATH, "Upload", filters=(), draw=draw, parameters=PageParameters, place="Add results", order=1,
+        needs_dataset=False,
     )
 )  # fmt: skip

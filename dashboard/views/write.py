@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from dash import html
@@ -148,12 +148,6 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
     return html_table(columns, guessers, "Guesses now", "draft-guesses")
 
 
-def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS) -> html.Figure:
-    """Return the figure, with every guess as its table."""
-    caption = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ not graded, ◇ where the guesser buzzes"
-    return figure("draft", draft_figure(draft, colours), caption, _all_guesses(draft))
-
-
 def _all_guesses(draft: QuestionDraft) -> html.Div:
     columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
     columns += columns_by(
@@ -173,22 +167,23 @@ def _guess(guesser: GuesserOnDraft, clue: int) -> Cell:
 
 def _reason(guess: DraftGuess) -> str:
     """A sentence on why a guess has its grade; blank if it is not graded."""
-    return f"{meaning(guess).capitalize()}: {guess.rule}." if guess.rule else ""
+    return f"{MEANINGS[guess.verdict].capitalize()}: {guess.rule}." if guess.rule else ""
 
 
 HEIGHT, AXIS = 360, 60  # pixels of the figure, and of the space above and below its axes
 RANGE = (-0.03, 1.05)  # range of the confidence axis
 SYMBOLS = {"accept": "circle", "prompt": "square-open", "reject": "x-thin-open", None: "circle-open"}
 MEANINGS = {"accept": "right", "prompt": "to prompt on", "reject": "wrong", None: "not graded"}
+CAPTION = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ not graded, ◇ where the guesser buzzes"
 NO_WORDS = 10  # end of the axis before anything is typed
 
 
-def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson:
+def draft_figure(draft: QuestionDraft) -> PlotlyJson:
     """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz."""
     ends = [clue.word_end for clue in draft.clues]
-    last = [(plain(guesser.model), guesser.guesses[-1].confidence, colours[guesser.model]) for guesser in draft.guessers]
+    last = [(plain(guesser.model), guesser.guesses[-1].confidence, COLOURS[guesser.model]) for guesser in draft.guessers]
     return {
-        "data": [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, colours[guesser.model])],
+        "data": [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, COLOURS[guesser.model])],
         "layout": layout(
             HEIGHT,
             margin=label_margin([name for name, _, _ in last]),
@@ -211,7 +206,7 @@ def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -
             "size": 9, "color": colour, "line": {"color": colour, "width": 2},
             "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses],
         },
-        "customdata": [[plain(guess.guess or "no guess"), meaning(guess)] for guess in guesser.guesses],
+        "customdata": [[plain(guess.guess or "no guess"), MEANINGS[guess.verdict]] for guess in guesser.guesses],
         "hovertemplate": "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}<extra></extra>",
     }  # fmt: skip
     if guesser.buzz is None:
@@ -222,11 +217,6 @@ def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -
         "marker": {"size": 17, "symbol": "diamond-open", "color": colour, "line": {"width": 2}},
     }  # fmt: skip
     return [line, diamond]
-
-
-def meaning(guess: DraftGuess) -> str:
-    """Return the grade of a guess in words."""
-    return MEANINGS[guess.verdict]
 
 
 PATH = "/write"
@@ -256,7 +246,7 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
         html.Div(shown or draft_summary(draft), className="draft-now"),
         html.Div(guesses_table(draft.guessers)),
         menu("confidence_from", "Confidence from", titles, chosen, default=ELICITATIONS[0]),
-        draft_confidence(draft),
+        figure("draft", draft_figure(draft), CAPTION, _all_guesses(draft)),
     ]
     return [
         html.Div(
@@ -285,17 +275,17 @@ def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
 
 
 def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
-    buzz = request.link("/buzz", dataset="pyramid")
-    return note(
-        [
-            f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
-            "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
-            "threshold that wins it most on Pyramid (",
-            page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
-            "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until "
-            "you save it as a dataset.",
-        ]
+    link = page_link("Buzz", href=request.link("/buzz", dataset="pyramid"))
+    before = (
+        f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
+        "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the threshold "
+        "that wins it most on Pyramid ("
     )
+    after = (
+        "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until you "
+        "save it as a dataset."
+    )
+    return note([before, link if "pyramid" in service().snapshot().states else "the page Buzz", after])
 
 
-PAGE = register(Page(name="write", path=PATH, title="Write", place="Data", order=4, draw=draw, parameters=WritePage, filters=()))
+register(Page("write", PATH, "Write", filters=(), draw=draw, parameters=WritePage, place="Data", order=4))

@@ -205,19 +205,7 @@ T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
 
-def murphy_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
-    """Draw Murphy curves: the mean elementary score over t, lower is better. A line marks the chosen ``t``."""
-    curves = {run.run: run.murphy for run in decisions.runs}
-    return _over_t(decisions, curves, style, t, "mean elementary score", zero=True)
-
-
-def net_figure(decisions: Decisions, style: RunStyle, t: float) -> PlotlyJson:
-    """Draw net scores over t, that of people dotted. A line marks the chosen ``t``."""
-    curves = {run.run: run.net_score.values for run in decisions.runs}
-    return _over_t(decisions, curves, style, t, "net score per item", people=decisions.people)
-
-
-def _over_t(
+def figure_over_t(
     decisions: Decisions,
     curves: Mapping[str, Sequence[float | None]],
     style: RunStyle,
@@ -226,6 +214,7 @@ def _over_t(
     zero: bool = False,
     people: PeopleDecisions | None = None,
 ) -> PlotlyJson:
+    """Draw a curve of each run over t, and the net scores of people dotted. A line marks the chosen ``t``."""
     data = [
         style.trace(run.run, decisions.thresholds[: len(curves[run.run])], fig.rounded(curves[run.run]), "t = %{x:.2f}: %{y:.3f}")
         for run in style.grey_first(decisions.runs)
@@ -288,7 +277,7 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
     def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:
         return [1 - value if accuracy and value is not None else value for value in values]
 
-    ordered = style.grey_first(decisions.runs)
+    ordered, at = style.grey_first(decisions.runs), nearest(t)
     curves = {run.run: risk_or_accuracy(run.risks) for run in ordered}
     noun, of_answers = ("accuracy", "accuracy of the answers") if accuracy else ("risk", "share of errors among the answers")
     if forecasts:
@@ -305,7 +294,10 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
                 "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
             ),
             yaxis=fig.axis(of_answers, range=[bottom, top]),
-            shapes=[_dot(run, risk_or_accuracy(run.risk), style, t) for run in ordered],
+            # Dots at the chosen threshold, hidden where a run answers nothing; ``assets/decide.js`` moves them.
+            shapes=[
+                fig.circle(run.run, run.answered[at], risk_or_accuracy(run.risk)[at], style.colour(run.run)) for run in ordered
+            ],
             **style.ends(ends, bottom, top, HEIGHT - AXIS),
         ),
     }
@@ -314,11 +306,6 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
 def _marker(t: float) -> PlotlyJson:
     """The line at the chosen threshold, which ``assets/decide.js`` moves."""
     return fig.straight(t, colour="var(--accent)", width=1.5) | {"name": "t"}
-
-
-def _dot(run: RunDecisions, at_t: Sequence[float | None], style: RunStyle, t: float) -> PlotlyJson:
-    """A dot on a run's line at the chosen threshold; hidden if it answers nothing. ``assets/decide.js`` moves it."""
-    return fig.circle(run.run, run.answered[nearest(t)], at_t[nearest(t)], style.colour(run.run))
 
 
 def nearest(t: float) -> int:

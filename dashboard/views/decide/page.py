@@ -27,8 +27,7 @@ from dashboard.views.decide.figures import (
     decisions_table,
     difference_figure,
     difference_table,
-    murphy_figure,
-    net_figure,
+    figure_over_t,
     state,
     verdict,
 )
@@ -89,7 +88,8 @@ def people_note(people: PeopleDecisions) -> html.P | None:
 
 def net_section(result: Decisions, style: RunStyle, t: float) -> html.Section:
     """Return the net scores of runs and people over t."""
-    drawn = net_figure(result, style, t)
+    curves = {run.run: run.net_score.values for run in result.runs}
+    drawn = figure_over_t(result, curves, style, t, "net score per item", people=result.people)
     legend = style.legend([run.run for run in result.runs], "People, at their buzzes (dotted)" if result.people else "")
     title = "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is better"
     return section("Net score", figure("net", drawn, title, style.table(drawn, "Net score by t", AT_T), legend))
@@ -102,7 +102,7 @@ def murphy_section(
 
     ``menus`` choose these two, and ``names`` are theirs, too; ``chosen_here`` is as in ``verdict``.
     """
-    drawn = murphy_figure(result, style, t)
+    drawn = figure_over_t(result, {run.run: run.murphy for run in result.runs}, style, t, "mean elementary score", zero=True)
     title = (
         "Mean elementary score over t; lower is better. The area below a line is the Brier score. A line below another "
         "throughout is better whatever a wrong answer costs"
@@ -182,11 +182,9 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
     return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
 
 
-PAGE = register(
+register(
     Page(
-        name="decide", path=PATH, title="Decide", place="When to answer", order=1, draw=draw,
-        table=lambda request: cited_leaderboard(CITED),
-        parameters=DecidePage,
-        filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+        "decide", PATH, "Decide", filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), draw=draw,
+        parameters=DecidePage, place="When to answer", order=1, common=True, table=lambda request: cited_leaderboard(CITED),
     )
 )  # fmt: skip

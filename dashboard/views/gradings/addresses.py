@@ -9,18 +9,18 @@ import msgspec
 from flask import Response, request
 
 from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
-from dashboard.http.responses import csv_response, json_response
-from dashboard.registry.addresses import accept, get, get_selected, writer
+from dashboard.http.responses import json_response
+from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.keys import GUESSES
-from dashboard.registry.tables import RUN_FIRST, Table, columns
+from dashboard.registry.tables import RUN_FIRST, Table, columns, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.views.runs import no_such_run
+from dashboard.views.runs import changing
 from data.store.gradings import DRAWN, MAX_NOTE_LENGTH, Correction, NoSuchGuess, NothingToDraw, correct_grades, draw_for_review
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
-from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
+from queries.reviewed_samples import MEANS, MeanEstimate, ReviewedRun, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
-from queries.selection import Request, Selection
+from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
@@ -34,6 +34,31 @@ GRADINGS = serve(
         "The agreements as CSV, a row per pair of gradings of a run.",
         rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
         columns=(*RUN_FIRST, *columns("answers", at=0), *columns("a", "b", "agreeing", "agreement", "kappa", at=1)),
+    ),
+)
+
+
+def _estimates(run: ReviewedRun, key: str) -> tuple[float | None, ...]:
+    return msgspec.structs.astuple(run.means[key]) if key in run.means else (None,) * len(MeanEstimate.__struct_fields__)
+
+
+serve(
+    "gradings/reviewed",
+    reviewed_runs,
+    NoParameters,
+    """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
+        (accuracy, net score, Brier score, overconfidence, log score) estimated by prediction-powered inference, with
+        intervals.""",
+    Table(
+        "The estimates as CSV, a row per run and metric. `missing` says why cells are blank.",
+        rows=lambda answer: [(run, key, *_estimates(run, key)) for run in answer.runs for key in MEANS],
+        columns=(
+            *RUN_FIRST,
+            *columns("drawn", "reviewed", "judge_error", at=0),
+            *parts("metric", *MeanEstimate.__struct_fields__, start=1),
+            *columns("missing", at=0),
+        ),
+        file="reviewed",
     ),
 )
 
@@ -100,14 +125,9 @@ def post_grades(run_id: str) -> Response:
     """
     by = writer()
     given = _read()
-    with no_such_run(run_id):
-        try:
-            correct_grades(service().store, run_id, given, by)
-        except NoSuchGuess as error:
-            raise BadRequest("unknown_guess", f"{str(error)[0].upper()}{str(error)[1:]}.", "grades", status=422) from None
-    service().read_current()
-    snapshot = service().snapshot()
-    selection = Selection(run_facts(snapshot, run_id).dataset)
+    with changing(run_id) as facts, refusal(NoSuchGuess, "unknown_guess", "grades"):
+        correct_grades(service().store, run_id, given, by)
+    snapshot, selection = service().snapshot(), Selection(facts.dataset)
     corrected = {(grade.question_id, grade.guess) for grade in given}
     listed = graded_guesses(snapshot, selection, run_id, "corrected", MAX_CORRECTED).guesses
     guesses = [guess for guess in listed if (guess.question_id, guess.guess) in corrected]
@@ -143,28 +163,6 @@ def _read() -> list[Correction]:
     ]
 
 
-@get_selected("/api/v1/gradings/reviewed", NoParameters)
-def get_reviewed(query: Request[NoParameters]) -> Response:
-    """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
-    (accuracy, net score, Brier score, overconfidence, log score) estimated by prediction-powered inference, with intervals.
-    """
-    return json_response(service().ask(reviewed_runs, query.selection))
-
-
-@get_selected("/api/v1/gradings/reviewed.csv", NoParameters)
-def get_reviewed_csv(query: Request[NoParameters]) -> Response:
-    """The estimates as CSV, a row per run and metric. `missing` says why cells are blank."""
-    header = ["run", "model", "elicitation", "drawn", "reviewed", "judge_error", "metric", "judged", "value", "low", "high",
-              "judge_weight", "missing"]  # fmt: skip
-    rows = []
-    for run in service().ask(reviewed_runs, query.selection).runs:
-        facts = [run.run, run.model, run.elicitation, run.drawn, run.reviewed, run.judge_error]
-        for key in MEANS:
-            mean = run.means.get(key)
-            rows.append([*facts, key, *(msgspec.structs.astuple(mean) if mean else [None] * 5), run.missing])
-    return csv_response(header, rows, "reviewed")
-
-
 @get("/api/v1/runs/<run_id>/review", NoParameters)
 def get_review(parameters: NoParameters, run_id: str) -> Response:
     """The answers of a run that were last drawn at random for review: seed, how likely each was to be drawn, and the reviewer's
@@ -184,14 +182,12 @@ def post_review(run_id: str) -> Response:
     if not 0 < draw.size <= MAX_DRAWN or not 0 <= (draw.seed or 0) < MAX_SEED:
         message = f"`size` is from 1 to {MAX_DRAWN:,}, and `seed` from 0 to {MAX_SEED - 1:,}."
         raise BadRequest("bad_value", message, "size")
-    with no_such_run(run_id):
+    seed = secrets.randbelow(MAX_SEED) if draw.seed is None else draw.seed
+    with changing(run_id):
         try:
-            draw_for_review(
-                service().store, run_id, draw.size, secrets.randbelow(MAX_SEED) if draw.seed is None else draw.seed, by
-            )
+            draw_for_review(service().store, run_id, draw.size, seed, by)
         except NothingToDraw:
             raise BadRequest("no_answers", "The run has no answers to draw from.", "size", status=422) from None
-    service().read_current()
     return json_response(_sample(run_id), 201)
 
 

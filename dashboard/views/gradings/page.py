@@ -23,8 +23,8 @@ from dashboard.ui.notices import judge_error
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import run_names
 from dashboard.ui.section import heading, note, panel, section
-from dashboard.ui.table import Cell, PageColumn, html_table, interval
-from dashboard.ui.text import DASH, percent, short
+from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, interval
+from dashboard.ui.text import DASH, minute, percent, short
 from dashboard.views.gradings.addresses import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED
@@ -82,18 +82,13 @@ def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> ht
     return html.Div(html_table(columns, rows, "Agreement of gradings", declared=GRADINGS.tables[0]), className="runs")
 
 
-def gradings_list(gradings: Sequence[RunGrading]) -> html.Ul:
-    """Say where each grading of a run comes from."""
-    return html.Ul([html.Li(_origin(grading)) for grading in gradings], className="note")
-
-
 def _origin(grading: RunGrading) -> list[Component | str]:
     words = SOURCES.get(grading.source, grading.source)
     if grading.source == "review":
         corrections = counted(grading.corrections, "correction")
-        words += f": {corrections}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
+        words += f": {corrections}, the last one by {grading.by} on {minute(grading.at)}"
     if grading.source == "added":
-        words += f", by {grading.by or 'the command line'} on {grading.at[:10]} {grading.at[11:16]} UTC"
+        words += f", by {grading.by or 'the command line'} on {minute(grading.at)}"
     return [html.Strong(grading.name), f", {words}; accuracy {short(grading.accuracy)}"]
 
 
@@ -115,7 +110,7 @@ def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl
     columns = [
         PageColumn("Guess", partial(_guess, link)),
         PageColumn("Answer line", answer_line),
-        *(PageColumn(name, partial(_grade, name), number=True) for name in names),
+        *columns_by({name: name for name in names}, _grade),
         PageColumn(
             "What the rules say",
             lambda guess: [
@@ -163,7 +158,7 @@ def _history(entry: GradeCorrection) -> str:
     verdict = {0.0: "wrong", 1.0: "right", None: "undone"}.get(entry.correct, f"{entry.correct} right")
     where = "" if entry.clue is None else f" at {_clues([entry.clue])}"
     note = f": {entry.note}" if entry.note else ""
-    return f"{verdict}{where} by {entry.by}, {entry.at[:10]} {entry.at[11:16]} UTC{note}"
+    return f"{verdict}{where} by {entry.by}, {minute(entry.at)}{note}"
 
 
 def _clues(clues: Sequence[int]) -> str:
@@ -197,7 +192,7 @@ def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) 
         return []
     drawn = (
         f"{counted(sample.size, 'answer')} of {counted(sample.questions, 'question')} drawn at random for review by {sample.by}, "
-        f"{sample.at[:10]} {sample.at[11:16]} UTC, with seed {sample.seed}; {sample.reviewed:,} reviewed. "
+        f"{minute(sample.at)}, with seed {sample.seed}; {sample.reviewed:,} reviewed. "
     )
     left = sample.size - sample.reviewed
     progress = note([drawn, page_link(f"Review {left:,} more", href=waiting)] if left else [drawn])
@@ -214,11 +209,6 @@ def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) 
         note([html.Strong(f"Graded by a judge that {judge_error(run)}. "), NOTE]),
         html_table(columns, run.means.items(), "Means estimated from a reviewed sample"),
     ]
-
-
-def draw_button(run: str) -> html.Div:
-    """Return the place where ``assets/gradings.js`` puts the controls that draw answers for review."""
-    return html.Div(className="review-draw grade-note", **data(run=run))
 
 
 PATH = "/gradings"
@@ -287,13 +277,14 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     corrected = leaderboard if REVIEWED in result.gradings else "none of its grades has been corrected yet"
     return section(
         html.Div(top, className="heading"),
-        gradings_list(facts) if facts else None,
+        html.Ul([html.Li(_origin(grading)) for grading in facts], className="note") if facts else None,
         *review_section(
             service().ask(review_sample, run),
             next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None),
             request.link(PATH, graded_run=run, show="drawn"),
         ),
-        None if mode == "off" else draw_button(run),
+        # Here assets/gradings.js puts the controls that draw answers for review.
+        None if mode == "off" else html.Div(className="review-draw grade-note", **data(run=run)),
         _counted(result, show),
         note([page_link("The run", href=request.link(run_path(run), dataset=None)), " · ", corrected]),
         OFF if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
@@ -316,13 +307,9 @@ def _counted(result: GradedGuesses, show: Show) -> str:
 
 
 CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
-
-
-PAGE = register(
+register(
     Page(
-        name="gradings", path=PATH, title="Gradings", place="Data", order=3, draw=draw,
-        table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
-        parameters=GradingsPage,
-        filters=("q", *filter_keys("questions")),
+        "gradings", PATH, "Gradings", filters=("q", *filter_keys("questions")), draw=draw, parameters=GradingsPage, place="Data",
+        order=3, table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
     )
 )  # fmt: skip

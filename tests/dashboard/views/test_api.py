@@ -14,12 +14,10 @@ from dashboard.settings import VERSION, Settings
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.engine.equivalence import Verdict
-from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
-from queries.selection import Selection
+from queries.metrics import HUMAN_CURVES, METRICS
 from tests.helpers.drawn_pages import markup
-from tests.helpers.json_api import error, get, plain, table
+from tests.helpers.json_api import error, get, table
 from tests.helpers.paths import ROOT
-from tests.helpers.question_pages import questions
 
 API, PYRAMID = "/api/v1/", "dataset=pyramid"
 SOME = f"{PYRAMID}&metrics=brier,calscore,auroc"
@@ -136,13 +134,6 @@ def test_breakdown_takes_the_attribute_to_divide_by(client):
 def test_one_run_is_compared_with_every_other(client, runs):
     pairs = get(client, f"{API}pairs?{SOME}&a={runs[2]}")["comparisons"]
     assert [(pair["a"]["run"], pair["b"]["run"]) for pair in pairs] == [(runs[2], run) for run in runs if run != runs[2]]
-
-
-def test_questions(client, snapshot):
-    answer = get(client, f"{API}questions?{PYRAMID}")
-    assert answer["total"] == len(answer["questions"]) == 60 and answer["next"] is None
-    assert answer == plain(questions(snapshot, Selection("pyramid"), (CATALOGUE["brier"],)))
-    assert {tuple(values) for question in answer["questions"] for values in question["runs"].values()} == {("brier",)}
 
 
 def test_questions_come_a_page_at_a_time(client, runs):

@@ -1,35 +1,24 @@
 """The catalogue of metrics and the published figures, as addresses and pages give them."""
 
-import csv
-import io
 import json
 import re
 
 import pytest
 
 from dashboard.registry.keys import DEFAULT_METRICS
-from dashboard.registry.pages import PAGES, read_page
 from queries.metrics import CATALOGUE, FAMILIES, METRICS, NOTES, AnalysisMetric
 from queries.published_values import published
+from tests.helpers.drawn_pages import as_text, drawn
+from tests.helpers.json_api import table
 
 ENTRIES = [entry for _, _, entries in FAMILIES.values() for entry in entries]
 MEASURES = [entry for entry in ENTRIES if isinstance(entry, AnalysisMetric)]
 
 
-def table(client, address):
-    answer = client.get(address)
-    assert answer.status_code == 200 and answer.mimetype == "text/csv"
-    return list(csv.DictReader(io.StringIO(answer.text)))
-
-
-def shown(component):
-    """Return every text and property of a component and its children, as Dash would send them."""
-    return json.dumps(component, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
-
-
-def drawn(app, view, pairs=()):
-    with app.test_request_context(PAGES[view].path):
-        return PAGES[view].draw(read_page(PAGES[view], list(pairs)))
+@pytest.fixture(scope="module")
+def text(app):
+    """The page as JSON."""
+    return as_text(drawn(app, "metrics"))
 
 
 # -- the catalogue -----------------------------------------------------------------------------------------------------
@@ -56,21 +45,18 @@ def test_the_catalogue_as_json(client):
     assert list(answer["axioms"]) == ["U", "O", "UO"] and answer["axioms_reading"].startswith("After Sakai")
 
 
-def test_intervals_are_explained_and_their_simulations_shown(app, client):
+def test_intervals_and_examples_are_on_the_page(client, text):
     answer = client.get("/api/v1/metrics").get_json()
-    text = shown(drawn(app, "metrics"))
     for kind in answer["uncertainty"]:
         assert kind["words"] in text
     assert "How often it held" in text and len(answer["measured"]) > 100
     assert all(claim["setting"] in text for claim in answer["measured"])
-
-
-def test_sakais_examples_are_on_the_page(app, client):
-    examples = client.get("/api/v1/metrics").get_json()["sakai"]
-    text = shown(drawn(app, "metrics"))
-    for example in examples:
+    for example in answer["sakai"]:
         assert f"Sakai's example {example['example']}: X and three worse copies of it" in text
-    assert text.count(' ✗"') == sum(len(system["refuted"]) for example in examples for system in example["systems"]) > 5
+    marks = sum(len(system["refuted"]) for example in answer["sakai"] for system in example["systems"])
+    assert text.count(' ✗"') == marks > 5
+    assert "Not U: for 0.68 right, 0.6 wrong, the metric goes from 0.14 to 0.1 when the first moves to 0.6." in text
+    assert "lower is better, [0, 1]" in text
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
@@ -121,27 +107,21 @@ def test_the_catalogue_as_csv(client):
     assert rows["calscore2"]["formula"] == next(metric.formula for metric in METRICS if metric.key == "calscore2")
 
 
-def test_the_page_shows_every_fact_of_every_metric(app):
-    text = shown(drawn(app, "metrics"))
+def test_the_page_shows_every_fact_of_every_metric(text):
     for metric in ENTRIES:
         for fact in (metric.name, metric.words, metric.formula, metric.source, metric.caveat):
             assert json.dumps(fact, ensure_ascii=False)[1:-1] in text, (metric.key, fact)
         assert f'"id": "{metric.key}"' in text and f'"#{metric.key}"' in text
     for note in NOTES:
         assert json.dumps(note.text, ensure_ascii=False)[1:-1] in text
+    ids = re.findall(r'"id": "([^"]+)"', text)
+    assert len(ids) == len(set(ids)) > 40 and "intervals" in ids
 
 
-def test_only_the_metrics_page_typesets(app):
-    assert "<math" in shown(drawn(app, "metrics"))
-    for name, view in PAGES.items():
-        if name in ("leaderboard", "questions", "datasets"):
-            assert "<math" not in shown(drawn(app, name)), view
-
-
-def test_a_counterexample_is_shown_with_its_numbers(app):
-    text = shown(drawn(app, "metrics"))
-    assert "Not U: for 0.68 right, 0.6 wrong, the metric goes from 0.14 to 0.1 when the first moves to 0.6." in text
-    assert "lower is better, [0, 1]" in text
+def test_only_the_metrics_page_typesets(app, text):
+    assert "<math" in text
+    for name in ("leaderboard", "questions", "datasets"):
+        assert "<math" not in as_text(drawn(app, name)), name
 
 
 # -- what the papers printed -------------------------------------------------------------------------------------------
@@ -168,42 +148,35 @@ def test_published_figures_of_some_metrics_and_tables(client):
     assert {row["metric"] for row in table(client, "/api/v1/published.csv?metric=dist_ce")} == {"dist_ce"}
 
 
-def bodies(app, *pairs):
+def bodies(app, query=""):
     """Return the bodies of the leaderboard's table."""
-    (scroll,) = [part for part in drawn(app, "leaderboard", pairs) if getattr(part, "className", "") == "scroll"]
+    (scroll,) = [part for part in drawn(app, "leaderboard", query) if getattr(part, "className", "") == "scroll"]
     _, *rest = scroll.children.children
     return [body for body in rest if body is not None]
 
 
 @pytest.mark.parametrize("sort", ["", "ece", "-accuracy", "model"])
 def test_published_rows_change_nothing_in_computed_ones(app, sort):
-    sorting = [("sort", sort)] if sort else []
-    (alone,) = bodies(app, *sorting)
-    computed, printed = bodies(app, ("published", "lifeeval-table-2"), *sorting)
-    assert shown(alone) == shown(computed)
+    (alone,) = bodies(app, f"sort={sort}")
+    computed, printed = bodies(app, f"published=lifeeval-table-2&sort={sort}")
+    assert as_text(alone) == as_text(computed)
     names = [row.children[0].children[0].children for row in printed.children[1:]]
     assert names[:2] == ["Claude-Sonnet-3.7", "Claude-Sonnet-4"] and len(names) == 11  # always the paper's order
-    text = shown(printed)
-    assert "rank" not in text and "data-run" not in text and "swatch" not in text
+    shown = as_text(printed)
+    assert "rank" not in shown and "data-run" not in shown and "swatch" not in shown
     for row in printed.children[1:]:
-        assert "LifeEval, Table 2" in shown(row)
+        assert "LifeEval, Table 2" in as_text(row)
 
 
 def test_published_rows_fill_columns_of_their_metric(app):
-    _, printed = bodies(app, ("published", "lifeeval-table-2"), ("metrics", ",".join(DEFAULT_METRICS)))
+    _, printed = bodies(app, f"published=lifeeval-table-2&metrics={','.join(DEFAULT_METRICS)}")
     row = printed.children[1]
     assert [cell.children for cell in row.children[1:3]] == ["verbalized · reasoning", "808"]
     assert [cell.children for cell in row.children[3:] if cell.children] == ["0.545", "0.040", "0.531", "0.180", "0.901"]
-    _, printed = bodies(app, ("published", "baan-table-2"))
+    _, printed = bodies(app, "published=baan-table-2")
     assert all(not cell.children for row in printed.children[1:] for cell in row.children[3:])
 
 
 def test_the_caveat_of_a_published_table_is_shown(app):
-    text = shown(drawn(app, "leaderboard", [("published", "grace-table-1")]))
-    assert "repeats CalScore" in text
-    assert "Caveat" not in shown(drawn(app, "leaderboard"))
-
-
-def test_no_two_parts_of_the_page_have_the_same_id(app):
-    ids = re.findall(r'"id": "([^"]+)"', shown(drawn(app, "metrics")))
-    assert len(ids) == len(set(ids)) > 40 and "intervals" in ids
+    assert "repeats CalScore" in as_text(drawn(app, "leaderboard", "published=grace-table-1"))
+    assert "Caveat" not in as_text(drawn(app, "leaderboard"))

@@ -1,25 +1,14 @@
 """The page of one run, the chips of what is selected, and the menu of datasets."""
 
-import json
 import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from dashboard.shell import draw
 from dashboard.ui.controls import active_filters
 from dashboard.ui.frame import dataset_menu, samples_last
 from queries.metrics import CATALOGUE
-from tests.helpers.drawn_pages import hrefs, words
-
-
-def drawing(app, path, query=""):
-    with app.test_request_context("/"):
-        return json.loads(draw({"path": path, "query": query, "page": True}))
-
-
-def html_of(app, path, query=""):
-    return " ".join(drawing(app, path, query)["fragments"].values())
+from tests.helpers.drawn_pages import hrefs, markup, sent, words
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +20,7 @@ def board(client):
 
 def test_the_page_shows_values_and_ranks_of_the_run(app, board):
     row = board[2]
-    html = html_of(app, f"/runs/{row['run']}")
+    html = markup(app, f"/runs/{row['run']}")
     for key in ("calscore", "brier"):
         cell = row["metrics"][key]
         (line,) = re.findall(rf"<tr>(?:(?!</tr>).)*#{key}\"(?:(?!</tr>).)*</tr>", html)
@@ -43,17 +32,17 @@ def test_its_worst_questions_are_those_of_the_list(app, client, board):
     assert CATALOGUE["calscore"].direction == "lower"
     address = f"/api/v1/questions?dataset=pyramid&metrics=calscore&run={run}&sort=-calscore:{run}&limit=12"
     expected = [question["question_id"] for question in client.get(address).get_json()["questions"]]
-    listed = re.findall(r'href="/questions/pyramid/([^"?]+)\?', html_of(app, f"/runs/{run}"))
+    listed = re.findall(r'href="/questions/pyramid/([^"?]+)\?', markup(app, f"/runs/{run}"))
     assert listed == expected
 
 
 def test_it_has_its_provenance_and_its_own_diagram(app, client, board):
     run = board[0]["run"]
     facts = client.get(f"/api/v1/runs/{run}").get_json()
-    html = html_of(app, f"/runs/{run}")
+    html = markup(app, f"/runs/{run}")
     assert facts["sha256"][:12] in html and f"/api/v1/runs/{run}/responses.csv" in html
-    drawn = drawing(app, f"/runs/{run}")
-    assert {trace["meta"]["run"] for trace in drawn["figures"]["reliability"]["data"] if trace.get("name") == "bins"} == {run}
+    figures = sent(app, f"/runs/{run}")["figures"]
+    assert {trace["meta"]["run"] for trace in figures["reliability"]["data"] if trace.get("name") == "bins"} == {run}
 
 
 def test_an_unknown_run_has_no_page(client):
@@ -61,7 +50,7 @@ def test_an_unknown_run_has_no_page(client):
 
 
 def test_rows_of_the_leaderboard_lead_to_runs(app, board):
-    assert set(re.findall(r'href="/runs/([0-9a-f]+)', html_of(app, "/", "dataset=pyramid"))) == {row["run"] for row in board}
+    assert set(re.findall(r'href="/runs/([0-9a-f]+)', markup(app, "/", "dataset=pyramid"))) == {row["run"] for row in board}
 
 
 def test_each_chip_removes_its_own_value(app, board):

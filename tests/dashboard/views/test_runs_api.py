@@ -42,8 +42,6 @@ def client_of(folder):
 def bundles(tmp_path_factory):
     """Folders of three datasets: one with clues, one with classes, one with neither."""
     root = tmp_path_factory.mktemp("bundles")
-    names = [*HOSTILE, *(f"q{index}" for index in range(20))]
-    names = list(dict.fromkeys(name for name in names if name.strip()))
     for dataset, facts in {
         "walk": {"kind": "incremental"},
         "classed": {"kind": "single", "classes": CLASSES},
@@ -52,24 +50,22 @@ def bundles(tmp_path_factory):
         (root / dataset).mkdir()
         (root / dataset / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset} | facts))
         with (root / dataset / "questions.jsonl").open("w") as out:
-            out.writelines(json.dumps({"question_id": name, "answer": "Paris [or City of Light]"}) + "\n" for name in names)
+            out.writelines(json.dumps({"question_id": name, "answer": "Paris [or City of Light]"}) + "\n" for name in NAMES)
         if dataset == "walk":
             with (root / dataset / "clues.jsonl").open("w") as out:
                 out.writelines(
                     json.dumps({"question_id": name, "clue": clue, "text": f"two words {clue}"}) + "\n"
-                    for name in names
+                    for name in NAMES
                     for clue in range(3)
                 )
-    return root, names
+    return root
 
 
 @pytest.fixture(scope="module")
 def bare(bundles, tmp_path_factory):
     """Folder of a store with the three datasets and no runs."""
     folder = tmp_path_factory.mktemp("bare") / "store"
-    ingest.import_paths(
-        open_store(folder, threads=1), [bundles[0] / name for name in ("walk", "classed", "free")], ImportOptions()
-    )
+    ingest.import_paths(open_store(folder, threads=1), [bundles / name for name in ("walk", "classed", "free")], ImportOptions())
     return folder
 
 
@@ -146,23 +142,40 @@ def check_round_trip(two_stores, tmp_path, rows, dataset):
     assert len(get(client_of(other), "/api/v1/runs")["runs"]) == 1
 
 
-def test_hostile_guesses_are_exported_unchanged(two_stores, tmp_path, bundles):
-    _, names = bundles
-    guesses = [*HOSTILE, None]
-    rows = [
-        {"question_id": names[index % len(names)], "clue": index // len(names), "guess": guess, "confidence": (index + 1) / 97}
-        for index, guess in enumerate(guesses)
-    ]
-    check_round_trip(two_stores, tmp_path, rows, "walk")
-
-
-def test_correctness_is_exported_only_if_the_file_stated_it(two_stores, tmp_path):
-    rows = [
+NAMES = list(dict.fromkeys(name for name in [*HOSTILE, *(f"q{index}" for index in range(20))] if name.strip()))
+ROUND_TRIPS = {
+    "hostile guesses": ("walk", [
+        {"question_id": NAMES[at % len(NAMES)], "clue": at // len(NAMES), "guess": guess, "confidence": (at + 1) / 97}
+        for at, guess in enumerate([*HOSTILE, None])
+    ]),
+    "correctness where stated": ("walk", [
         {"question_id": "q0", "clue": 0, "guess": "Paris", "confidence": 0.1 + 0.2, "correct": 0.0},
         {"question_id": "q0", "clue": 1, "guess": "Paris", "confidence": 1.0},
         {"question_id": "q0", "clue": 2, "guess": "Rome", "confidence": 5e-324, "correct": 1 / 3},
-    ]
-    check_round_trip(two_stores, tmp_path, rows, "walk")
+    ]),
+    "log-probabilities": ("walk", [
+        {"question_id": "q0", "clue": 0, "guess": "x", "token_logprobs": [-0.1, -1e-300, 0.0, -123.456]},
+        {"question_id": "q0", "clue": 1, "guess": "y", "token_logprobs": [-0.1 - 0.2], "confidence": 0.5},
+        {"question_id": "q1", "clue": 2, "guess": "z", "confidence": 0.5},
+    ]),
+    "distributions as lists": ("classed", [
+        {"question_id": "q0", "options": [0.7, 0.2, 0.1]},
+        {"question_id": "q1", "options": [1 / 3, 1 / 3, 1 / 3], "guess": "no"},
+        {"question_id": "q2", "options": [1.0, 0.0, 0.0], "guess": "no", "confidence": 0.9, "correct": 1.0},
+        {"question_id": "q3", "guess": "no", "confidence": 0.9},
+    ]),
+    "distributions as maps": ("free", [
+        {"question_id": "q0", "options": {"B": 0.75, "A": 0.25}},
+        {"question_id": "q1", "options": {"=1+1": 0.1 + 0.2, 'a "b"\n': 0.5, "": 0.2}, "guess": "=1+1"},
+        {"question_id": "q3", "guess": "no", "confidence": 0.9},
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ROUND_TRIPS)
+def test_an_export_imports_as_the_same_run(two_stores, tmp_path, what):
+    dataset, rows = ROUND_TRIPS[what]
+    check_round_trip(two_stores, tmp_path, rows, dataset)
 
 
 def test_a_run_without_guesses(two_stores, tmp_path):
@@ -171,34 +184,6 @@ def test_a_run_without_guesses(two_stores, tmp_path):
     run = get(client_of(two_stores[0]), "/api/v1/runs")["runs"][0]["run"]
     header = client_of(two_stores[0]).get(f"/api/v1/runs/{run}/responses.csv").text.splitlines()[0]
     assert header == "question_id,clue,confidence,correct,model,elicitation"
-
-
-def test_log_probabilities_are_exported(two_stores, tmp_path):
-    rows = [
-        {"question_id": "q0", "clue": 0, "guess": "x", "token_logprobs": [-0.1, -1e-300, 0.0, -123.456]},
-        {"question_id": "q0", "clue": 1, "guess": "y", "token_logprobs": [-0.1 - 0.2], "confidence": 0.5},
-        {"question_id": "q1", "clue": 2, "guess": "z", "confidence": 0.5},
-    ]
-    check_round_trip(two_stores, tmp_path, rows, "walk")
-
-
-def test_distributions_as_lists_are_exported(two_stores, tmp_path):
-    rows = [
-        {"question_id": "q0", "options": [0.7, 0.2, 0.1]},
-        {"question_id": "q1", "options": [1 / 3, 1 / 3, 1 / 3], "guess": "no"},
-        {"question_id": "q2", "options": [1.0, 0.0, 0.0], "guess": "no", "confidence": 0.9, "correct": 1.0},
-        {"question_id": "q3", "guess": "no", "confidence": 0.9},
-    ]
-    check_round_trip(two_stores, tmp_path, rows, "classed")
-
-
-def test_distributions_as_maps_are_exported(two_stores, tmp_path):
-    rows = [
-        {"question_id": "q0", "options": {"B": 0.75, "A": 0.25}},
-        {"question_id": "q1", "options": {"=1+1": 0.1 + 0.2, 'a "b"\n': 0.5, "": 0.2}, "guess": "=1+1"},
-        {"question_id": "q3", "guess": "no", "confidence": 0.9},
-    ]
-    check_round_trip(two_stores, tmp_path, rows, "free")
 
 
 # Everything except what UTF-8 cannot hold and NUL, which DuckDB's reader of text files treats as the end of a cell.

@@ -1,13 +1,11 @@
 """Tables as CSV: no spreadsheet runs the texts of others as formulas, and files that import again are unchanged."""
 
-import csv
-import io
-
 import pytest
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from tests.helpers.bundle_factory import write
+from tests.helpers.json_api import table
 
 MODEL, GUESS, CATEGORY = "@cf/meta/llama", "=HYPERLINK(1)", "+cmd|' /C calc'!A1"
 QUESTIONS = f'question_id,answer,category\nq1,-5,"{CATEGORY}"\nq2,-1e3,plain\n'
@@ -24,21 +22,15 @@ def hostile(fresh, tmp_path):
     return fresh, run
 
 
-def rows(client, address):
-    answer = client.get(address)
-    assert answer.status_code == 200, answer.get_data(as_text=True)
-    return list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))
-
-
 def test_text_that_looks_like_a_formula_has_an_apostrophe(hostile):
     client = hostile[0].client
     for address in ("leaderboard.csv?dataset=toy", "runs.csv?dataset=toy"):
-        assert {(row["model"], row["elicitation"]) for row in rows(client, f"/api/v1/{address}")} == {(f"'{MODEL}", "'-logit")}
-    items = rows(client, "/api/v1/items.csv?dataset=toy")
+        assert {(row["model"], row["elicitation"]) for row in table(client, f"/api/v1/{address}")} == {(f"'{MODEL}", "'-logit")}
+    items = table(client, "/api/v1/items.csv?dataset=toy")
     assert {(row["guess"], row["answer"], row["category"]) for row in items} == {
         (f"'{GUESS}", "-5", f"'{CATEGORY}"), ("-1e3", "-1e3", "plain"),
     }  # fmt: skip
-    questions = rows(client, "/api/v1/questions.csv?dataset=toy&metrics=brier")
+    questions = table(client, "/api/v1/questions.csv?dataset=toy&metrics=brier")
     assert [(row["answer"], row["category"]) for row in questions] == [("-5", f"'{CATEGORY}"), ("-1e3", "plain")]
 
 

@@ -5,11 +5,7 @@ import json
 import pytest
 
 from queries.metrics import METRICS
-from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
-
-
-def attributes(content, name):
-    return [part["props"][name] for part in walk(plain(content)) if name in part.get("props", {})]
+from tests.helpers.drawn_pages import attributes, drawn, hrefs, words
 
 
 def test_the_form_knows_datasets_and_limits(app, client):

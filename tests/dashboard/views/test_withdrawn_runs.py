@@ -1,6 +1,5 @@
 """A withdrawn run is shown only in the list of runs and where the address names it; such a page says that it is withdrawn."""
 
-import json
 import shutil
 from urllib.parse import urlencode
 
@@ -9,8 +8,8 @@ import pytest
 from dashboard.app import create_app
 from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.store.run_withdrawal import withdraw
+from tests.helpers.drawn_pages import everything
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +26,7 @@ def gone(seeded, tmp_path_factory):
 
 def drawn(app, name, query):
     path = "/questions/pyramid/lit-01" if name == "question" else PAGES[name].path
-    keys = query if name == "question" else {"dataset": "pyramid"} | query
-    with app.test_request_context(path):
-        return json.dumps(json.loads(draw({"path": path, "query": urlencode(keys), "page": True})), ensure_ascii=False)
+    return everything(app, path, urlencode(query if name == "question" else {"dataset": "pyramid"} | query))
 
 
 def test_it_is_shown_only_where_it_is_named(gone):

@@ -4,16 +4,15 @@ import json
 
 import pytest
 
-from dashboard.shell import draw
 from tests.helpers.browser_bundles import IMAGE
+from tests.helpers.drawn_pages import sent
 
 TEXT = "It was written in a wet summer. Name this novel by Mary Shelley in which Victor stitches a giant together."
 
 
 def desk(app, text="", answer="", query=""):
     """Return the drawing of a draft, and its text."""
-    with app.test_request_context("/write"):
-        drawing = json.loads(draw({"path": "/write", "query": query, "page": False, "draft": {"text": text, "answer": answer}}))
+    drawing = sent(app, "/write", query, page=False, draft={"text": text, "answer": answer})
     return drawing, "\n".join(drawing["fragments"].values())
 
 
@@ -68,6 +67,4 @@ def test_a_long_sentence_is_drawn_whole(app):
 
 def test_without_uploads_nothing_is_saved_as_a_dataset(app_taking_uploads):
     assert 'data-mode="off"' in desk(app_taking_uploads("off"))[1]
-    assert 'class="api-token"' in json.dumps(desk(app_taking_uploads("token"))[0]["content"]) or "api-token" in json.dumps(
-        desk(app_taking_uploads("token"))[0]
-    )
+    assert "api-token" in json.dumps(desk(app_taking_uploads("token"))[0])

@@ -60,11 +60,10 @@
         return ["page page-" + page.name, page.version, page.header, page.banner, filled(page.filters, drawing), content];
     };
 
-    // Calls a function once a drawing is on the page, that is, once its last fragment has its HTML.
+    // Calls a function once a drawing is on the page, that is, once each fragment has its HTML: those of another page have the same names.
     function whenPlaced(drawing, act) {
-        const [name, html] = Object.entries(drawing.fragments).filter(([name]) => !name.startsWith("filters.")).at(-1) || [];
-        const element = name === undefined ? null : clueline.component({ role: "fragment", name: name });
-        if (name === undefined || (element && element.dataset.html === html)) act();
+        const placed = ([name, html]) => name.startsWith("filters.") || clueline.component({ role: "fragment", name: name })?.dataset.html === html;
+        if (Object.entries(drawing.fragments).every(placed)) act();
         else if (drawing === shown) window.requestAnimationFrame(() => whenPlaced(drawing, act));
     }
 

@@ -54,7 +54,11 @@ def main() -> None:
             import_paths(store, [run], ImportOptions(dataset="large", model=f"uploaded {number}", elicitation="verbalized"))
             after.append(seconds())
     rows = [
-        [f"`{path}`{more}", *(f"{of[path, more]:.2f}" for of in (first, again)), f"{median(of[path, more] for of in after):.2f}"]
+        [
+            f"`{path}`{more}",
+            *(f"{costs[path, more]:.2f}" for costs in (first, again)),
+            f"{median(costs[path, more] for costs in after):.2f}",
+        ]
         for path, more in first
     ]
     size = f"{questions * CLUES * RUNS:,} responses of {RUNS} runs"

@@ -221,6 +221,7 @@ class ResultCache:
         """Return the value of a key, made if it is absent, without a turn: ``make`` asks for results, which wait for theirs."""
         name = sha256(key.encode()).hexdigest()
         value = self._read(name, bytes)
+        prometheus.cache_reads.labels("miss" if value is None else "hit").inc()
         if value is None:
             value = make()
             self._use(lambda: self._cache.set(name, value))

@@ -69,7 +69,7 @@ def draw(request: dict[str, Any]) -> str:
         page_request = read_page(page, pairs, dataset, item, draft)
         short = service().shorten(pairs, page_request.selection)
         stands = _stands(request["query"], short)
-        drawing = _body(page, page_request, path, pairs)
+        drawing = _body(page, page_request, path, pairs, short)
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
             saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])
@@ -118,15 +118,20 @@ def draw(request: dict[str, Any]) -> str:
     return as_json(answer).decode()
 
 
-def _body(page: Page[Any], request: PageRequest[Any], path: str, pairs: list[tuple[str, str]]) -> Drawing:
-    """Draw the content of a page. What a paper can cite depends only on data and address, so it is kept."""
+def _body(
+    page: Page[Any], request: PageRequest[Any], path: str, pairs: list[tuple[str, str]], short: Sequence[tuple[str, str]]
+) -> Drawing:
+    """Draw the content of a page. What a paper can cite depends only on data and address, so it is kept.
+
+    Its links name a stored selection if ``short``, the pairs of the address that is shared, does.
+    """
 
     def draw() -> Drawing:
         return divide_page([active_filters(path, pairs, request.facets), *content_of(page, request, path, pairs)])
 
     if page.table is None:
         return draw()
-    return Drawing.decode(service().drawn(request.selection.dataset, path, pairs, lambda: draw().encode()))
+    return Drawing.decode(service().drawn(request.selection.dataset, path, short, lambda: draw().encode()))
 
 
 def _stands(asked: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any] | None:

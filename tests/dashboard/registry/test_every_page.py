@@ -6,9 +6,13 @@ import re
 import pytest
 
 from dashboard.registry.pages import PAGES, PLACES, navigation
+from dashboard.service import Service
 from dashboard.shell import draw
 from dashboard.ui.drawing import as_key, divide_page
 from dashboard.ui.figure import CONFIG
+from data.store.models import rename
+from data.store.run_tags import change_tags
+from data.store.run_withdrawal import withdraw
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.drawn_pages import as_text, divided, drawn, plain, sent, walk, words
 from tests.helpers.paths import ROOT
@@ -200,11 +204,14 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""
 
 
+def cited():
+    """Return the paths of pages of Pyramid that papers can cite."""
+    return [page.path for page in PAGES.values() if page.table and page.order is not None and page.name != "people"]
+
+
 def test_what_papers_cite_is_drawn_once(app, monkeypatch):
     """Until the dataset changes; for each address of the server by itself, and for each query."""
-    paths = [page.path for page in PAGES.values() if page.table and page.order is not None and page.name != "people"]
-    paths.append("/questions/pyramid/lit-08")
-    asked = [(path, "" if path.count("/") > 1 else "dataset=pyramid&category=History") for path in paths]
+    asked = [*((path, "dataset=pyramid&category=History") for path in cited()), ("/questions/pyramid/lit-08", "")]
     first = [sent(app, *one) for one in asked]
     monkeypatch.setattr("dashboard.shell.content_of", no_drawing)
     assert [sent(app, *one) for one in asked] == first and len(asked) > 8
@@ -217,6 +224,26 @@ def test_what_papers_cite_is_drawn_once(app, monkeypatch):
 
 def no_drawing(*_):
     raise RuntimeError
+
+
+def test_kept_drawings_are_those_of_the_data(app_taking_uploads, monkeypatch):
+    """Whatever changes: the dataset itself, another one, or a model on several."""
+    app = app_taking_uploads("open")
+    store = app.extensions["clueline"].store
+    runs = {dataset: (run, model) for dataset, run, model in store.snapshot().rows("select dataset, run, model from runs")}
+    asked = [(path, "dataset=pyramid") for path in cited()] + [(f"/runs/{runs[name][0]}", "") for name in ("pyramid", "lifeeval")]
+    for change in (
+        lambda: rename(store, runs["lifeeval"][1], "renamed", None),
+        lambda: change_tags(store, runs["tone"][0], {"kind": "odd"}, None),
+        lambda: withdraw(store, runs["pyramid"][0], None),
+    ):
+        for one in asked:
+            sent(app, *one)  # kept
+        assert change()
+        kept = [sent(app, *one) for one in asked]
+        with monkeypatch.context() as patch:
+            patch.setattr(Service, "drawn", lambda service, dataset, path, pairs, draw: draw())
+            assert [sent(app, *one) for one in asked] == kept
 
 
 # -- nothing in a page points to another host ----------------------------------------------------------------------------------

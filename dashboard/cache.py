@@ -179,7 +179,7 @@ class ResultCache:
         self.queue: list[_Ticket] = []  # in the order of arrival
         self._computing: Counter[str] = Counter()  # threads by client
         self._changed, self._trying = Condition(), Lock()
-        self._locks = folder / "locks"
+        self._locks, self._here = folder / "locks", [Lock() for _ in range(LOCKS)]  # between processes, and between threads
         with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
             self._locks.mkdir(parents=True, exist_ok=True)
         config = {"CACHE_SERIALIZER": Bytes, "CACHE_DEFAULT_TIMEOUT": TIME_TO_LIVE, "CACHE_KEY_PREFIX": "clueline:"}
@@ -206,14 +206,16 @@ class ResultCache:
         name, deadline = sha256(key.encode()).hexdigest(), time.monotonic() + wait
         result = self._read(name, decode)
         if result is None:
-            with self.place(client, key), self._locked(name, deadline, client.left):
-                result = self._read(name, decode)
-                if result is None:
-                    prometheus.cache_reads.labels("miss").inc()
-                    with self.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1):
-                        value = compute()
-                    self._use(lambda: self._cache.set(name, value))
-                    return decode(value)
+            # A lock between processes can only be tried again and again, so one thread of each process does.
+            with self.place(client, key), self._alone(name, deadline, client.left):
+                if (result := self._read(name, decode)) is None:
+                    with self._locked(name, deadline, client.left):
+                        if (result := self._read(name, decode)) is None:
+                            prometheus.cache_reads.labels("miss").inc()
+                            with self.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1):
+                                value = compute()
+                            self._use(lambda: self._cache.set(name, value))
+                            return decode(value)
         prometheus.cache_reads.labels("hit").inc()
         return result
 
@@ -316,9 +318,23 @@ class ResultCache:
             log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)
 
     @contextmanager
+    def _alone(self, name: str, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
+        """Hold a lock that excludes the other threads of this process. Raises ``TimeLimitExceeded`` or ``Abandoned``."""
+        lock = self._here[_lock(name)]
+        while not lock.acquire(timeout=max(0.0, min(deadline - time.monotonic(), LOOK_INTERVAL))):
+            if left():
+                raise Abandoned
+            if time.monotonic() > deadline:
+                raise TimeLimitExceeded
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
     def _locked(self, name: str, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
-        """Hold a lock that excludes the other threads of this process, and the other processes of this host."""
-        lock = FileLock(self._locks / str(int(name[:8], 16) % LOCKS), thread_local=False)
+        """Hold a lock that excludes the other processes of this host. Raises as ``_alone``."""
+        lock = FileLock(self._locks / str(_lock(name)), thread_local=False)
         try:
             lock.acquire(max(0.0, deadline - time.monotonic()), TRY_AGAIN, cancel_check=left)
         except Timeout:
@@ -329,6 +345,10 @@ class ResultCache:
             yield
         finally:
             lock.release()
+
+
+def _lock(name: str) -> int:
+    return int(name[:8], 16) % LOCKS
 
 
 def _redis_options() -> dict[str, Any]:

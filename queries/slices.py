@@ -17,7 +17,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence, Run
 from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
-from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
+from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
 from queries.engine.run_pairs import RunName
 from queries.engine.units import ONE_CLUSTER
@@ -253,17 +253,16 @@ def _tests(
     Parts that differ between runs come last.
     """
     scores, units = evidence.by_question().pseudo_values(metric), evidence.units
-    flips = flips_within(scores.size)
     if against is not None:
         scores = scores - scores[:, [against]]
     if not units.are_questions:
         masks = [part.inside for part in parts]
-        return unit_flips_test(scores, masks, testable, units.of_questions, against_whole=against is None, flips=flips)
+        return unit_flips_test(scores, masks, testable, units.of_questions, against_whole=against is None)
     shared = np.array([part.inside[:, 0] for part in parts if not part.own], dtype=bool).reshape(-1, len(scores))
     if against is not None:
-        return sign_flips_test(scores, shared, testable, flips=flips)
+        return sign_flips_test(scores, shared, testable)
     own = np.array([part.inside for part in parts if part.own], dtype=bool).reshape(-1, *scores.shape)
-    return permuted_labels_test(scores, shared, testable, flips=flips, own_parts=own)
+    return permuted_labels_test(scores, shared, testable, own_parts=own)
 
 
 def _difficulties(evidence: Evidence) -> Floats:

@@ -6,17 +6,18 @@ The unit is the question, as in ``inference``, unless a function says otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.fft import irfft, rfft
+from scipy.linalg import hadamard
 
 from queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
 from queries.engine.inference import FLIPS, Bools
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
+
+EXACT = 9  # decimals of a sum by the fast Fourier transform that are sure
 
 
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
@@ -76,47 +77,47 @@ def permuted_labels_test(
     The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
     overlap of the parts and any similarity of the runs.
 
+    Permutations are shifts of the questions in random orders. The shifts form a group, and orders are drawn at random, so the
+    p-values are exact (Hemerik & Goeman 2018). The sums over a part after every shift are one correlation, computed by the fast
+    Fourier transform.
+
     ``scores``, for example jackknife pseudo-values of a loss, have shape (questions, runs); NaN is missing. ``parts`` has shape
     (parts, questions), ``own_parts``, which differ between runs, shape (own parts, questions, runs). ``testable`` and the raw and
     adjusted two-sided p-values have shape (parts + own parts, runs); NaN is not tested.
     """
-    questions, runs = scores.shape
-    if own_parts is None:
-        own_parts = np.zeros((0, questions, runs), dtype=bool)
-    inside = np.concatenate([np.tile(parts.sum(axis=1)[:, None], runs), own_parts.sum(axis=1)])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(np.isfinite(scores).sum(axis=0), 1)
-        centred = np.nan_to_num(scores - mean)
-        spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
-        unit = np.where(spread > TIED, centred / spread, 0.0)
+    questions = len(scores)
+    random = np.random.default_rng((seed, questions))
+    first, more = random.permutation(questions), -(-(flips + 1) // questions) - 1
+    orders = np.array([first, *(random.permutation(questions) for _ in range(more))])
+    chosen = [0, *random.permutation(np.arange(1, orders.size))[:flips]]  # the first is the order as it is
+    mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(np.isfinite(scores).sum(axis=0), 1)
+    centred = np.nan_to_num(scores - mean)
+    spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
+    of_scores = rfft(np.divide(centred, spread, out=np.zeros_like(centred), where=spread > TIED).T[:, orders])
+    statistics = np.zeros((len(chosen), *testable.shape))
+    labels = [*parts[:, :, None], *([] if own_parts is None else own_parts)]
+    for part, tested in enumerate(testable):
+        label = labels[part][:, tested] if labels[part].shape[1] > 1 else labels[part]
+        inside = label.sum(axis=0)
         # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
         deviation = np.sqrt(inside * (questions - inside) / questions)
-        weights = np.where(deviation > 0, 1 / deviation, 0.0)
-    random = np.random.default_rng((seed, questions))
-    cells, own_cells = _Cells.divided(parts), _OwnCells.divided(own_parts)
-
-    def statistic(order: NDArray[np.int64]) -> Floats:
-        sums = np.concatenate([cells.sums(unit, order), own_cells.sums(unit, order)])
-        return np.asarray(np.abs(weights * sums)[testable])
-
-    null = np.array([statistic(random.permutation(questions)) for _ in range(flips)])
-    return _spread_out(testable, max_t(statistic(np.arange(questions)), null))
+        weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        sums = irfft(np.conj(rfft(label.T[:, None, first])) * of_scores[tested], questions).reshape(-1, orders.size)[:, chosen]
+        statistics[:, part, tested] = np.abs(weights[:, None] * sums).T
+    statistics = np.round(statistics[:, testable], EXACT)
+    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
-    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``."""
-    cells, scores = _Cells.divided(parts), np.nan_to_num(scores)
-    questions = np.arange(len(scores))
-    size = np.sqrt(cells.sums(scores**2, questions))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(size > TIED, 1 / size, 0.0)
-    random = np.random.default_rng((seed, len(scores)))
+    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``.
 
-    def statistic(signs: Floats) -> Floats:
-        return np.asarray(np.abs(scale * cells.sums(scores, questions, signs))[testable])
-
-    null = np.array([statistic(random.choice([-1.0, 1.0], len(scores))) for _ in range(flips)])
-    return _spread_out(testable, max_t(statistic(np.ones(len(scores))), null))
+    The signs are those of a Walsh function of a random number for each question. These functions form a group, too.
+    """
+    scores = np.nan_to_num(scores)
+    statistics = np.abs(_sign_flips([scores * part[:, None] for part in parts], (seed, len(scores)), flips))
+    size = np.sqrt(np.einsum("pq,qr->pr", parts, scores**2))
+    statistics = np.divide(statistics, size, out=np.zeros_like(statistics), where=size > TIED)[:, testable]
+    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
 
 
 def unit_flips_test(
@@ -134,75 +135,34 @@ def unit_flips_test(
     The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of
     a cluster are flipped together. The mean in a part is compared with 0 or, if ``against_whole``, with the mean over all
     questions. Parts have shape (questions, 1), or (questions, runs) if they differ between runs, and ``unit`` is that of each
-    question, from 0; the rest is as in ``permuted_labels_test``. Source: Cameron, Gelbach & Miller 2008 (the wild cluster
-    bootstrap with the null hypothesis imposed).
+    question, from 0; the rest is as in ``sign_flips_test``. Source: Cameron, Gelbach & Miller 2008 (the wild cluster bootstrap
+    with the null hypothesis imposed).
     """
     known, units = np.isfinite(scores), int(unit.max(initial=-1)) + 1
     scores = np.nan_to_num(scores)
     if against_whole:
         scores = np.where(known, scores - scores.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
     whole = sum_by_place(scores, unit, units)
-    signs = np.random.default_rng((seed, units)).choice([-1.0, 1.0], (flips, units))
-    observed, null = np.zeros(testable.shape), np.zeros((flips, *testable.shape))
-    for index, part in enumerate(parts):
+    of_parts = []
+    for part in parts:
         sums = sum_by_place(scores * part, unit, units)
         if against_whole:  # the mean over all questions is estimated from the same clusters
             sums = sums - (known & part).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
         size = np.sqrt((sums**2).sum(axis=0))
-        sums = np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED)
-        observed[index], null[:, index] = np.abs(sums.sum(axis=0)), np.abs(signs @ sums)
-    return _spread_out(testable, max_t(observed[testable], null[:, testable]))
+        of_parts.append(np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED))
+    statistics = np.abs(_sign_flips(of_parts, (seed, units), flips))[:, testable]
+    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
 
 
-class _Cells(NamedTuple):
-    """Parts of the questions, divided into cells of questions that are in the same parts.
+def _sign_flips(values: Sequence[Floats], seed: tuple[int, int], flips: int) -> Floats:
+    """Return sums of values, arrays of shape (units, runs), with random signs of units; shape (1 + flips or more, arrays, runs).
 
-    Many overlapping parts consist of few cells, so the sums over all parts read each question once. ``members``, 1 or 0, has
-    shape (parts, cells). ``places`` are the questions in the order of their cells, which ``ends`` bound, shape (cells + 1,).
+    The first signs are all positive.
     """
-
-    members: Floats
-    places: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def divided(cls, parts: Bools) -> _Cells:
-        """Divide parts of shape (parts, questions) into cells."""
-        _, first, cell = np.unique(np.packbits(parts, axis=0), axis=1, return_index=True, return_inverse=True)
-        ends = np.concatenate([[0], np.cumsum(np.bincount(cell.ravel()))])
-        return cls(parts[:, first].astype(float), np.argsort(cell.ravel(), kind="stable"), ends)
-
-    def sums(self, scores: Floats, order: NDArray[np.int64], factors: Floats | None = None) -> Floats:
-        """Sum scores over each part, (parts, runs), with question ``order[k]`` in the place of question k, times any factors."""
-        if not len(self.members):
-            return np.zeros((0, scores.shape[1]))
-        taken = order[self.places]
-        values = np.ones(len(taken)) if factors is None else factors[taken]
-        shape = (len(self.ends) - 1, len(scores))
-        return np.asarray(self.members @ (csr_array((values, taken, self.ends), shape) @ scores))
-
-
-class _OwnCells(NamedTuple):
-    """Parts that differ between runs, divided into cells, shape (questions, runs), of questions in the same parts of a run."""
-
-    members: Floats
-    cell: NDArray[np.int64]
-
-    @classmethod
-    def divided(cls, parts: Bools) -> _OwnCells:
-        """Divide parts of shape (parts, questions, runs) into cells."""
-        if not len(parts):
-            return cls(np.zeros((0, 1)), np.zeros(parts.shape[1:], np.int64))
-        flat = parts.reshape(len(parts), -1)
-        _, first, cell = np.unique(np.packbits(flat, axis=0), axis=1, return_index=True, return_inverse=True)
-        return cls(flat[:, first].astype(float), cell.reshape(parts.shape[1:]))
-
-    def sums(self, scores: Floats, order: NDArray[np.int64]) -> Floats:
-        cells, runs = self.members.shape[1], scores.shape[1]
-        if not len(self.members):
-            return np.zeros((0, runs))
-        place = self.cell * runs + np.arange(runs)
-        return np.asarray(self.members @ np.bincount(place.ravel(), scores[order].ravel(), cells * runs).reshape(cells, runs))
+    patterns = 2 ** flips.bit_length()
+    functions = np.random.default_rng(seed).integers(patterns, size=len(values[0]))
+    together = np.stack([sum_by_place(of_units, functions, patterns) for of_units in values], axis=1)
+    return (hadamard(patterns, float) @ together.reshape(patterns, -1)).reshape(together.shape)
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -210,11 +170,6 @@ def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Float
     raw, adjusted = np.full(testable.shape, np.nan), np.full(testable.shape, np.nan)
     raw[testable], adjusted[testable] = p_values
     return raw, adjusted
-
-
-def flips_within(additions: int, most: int = FLIPS) -> int:
-    """Return how many flips of so many additions a test can use in a second or two: from 199 to ``most`` - 1."""
-    return int(np.clip(1_000_000_000 // max(additions, 1), 199, most - 1))
 
 
 def holm(p_values: Floats, families: int = 1) -> Floats:

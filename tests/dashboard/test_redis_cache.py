@@ -122,7 +122,7 @@ def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeyp
     redis_server.client.config_set("requirepass", "secret")  # from now on, Redis refuses all our commands
     fresh = ResultCache(redis_server.url, tmp_path, 2**20)
     assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
-    assert fresh.failures == 3  # two reads and a write
+    assert fresh.failures == 4  # three reads and a write
     redis.Redis.from_url(redis_server.url, password="secret").config_set("requirepass", "")
     assert fresh.get("key", lambda: b"computed", bytes) == cache.get("key", lambda: b"", bytes) == b"kept"
 

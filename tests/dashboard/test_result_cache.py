@@ -14,7 +14,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from filelock import FileLock
 
+from dashboard import cache as result_cache
 from dashboard.app import create_app
 from dashboard.cache import Bytes, ResultCache
 from dashboard.settings import Settings
@@ -36,8 +38,11 @@ def slowly(snapshot: Snapshot, number: int) -> Counted:
     return Counted(number, snapshot.version)
 
 
-def test_eight_threads_share_one_computation(fresh):
+def test_eight_threads_share_one_computation(fresh, monkeypatch):
+    """They wait for the one that computes, which alone asks for the lock between processes: who waits for that one polls."""
     COMPUTED.clear()
+    locks = []
+    monkeypatch.setattr(result_cache, "FileLock", lambda path, **options: locks.append(path) or FileLock(path, **options))
     together = threading.Barrier(8)
 
     def ask(index):
@@ -46,7 +51,7 @@ def test_eight_threads_share_one_computation(fresh):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, range(8))) == [0, 1] * 4
-    assert COMPUTED == {0: 1, 1: 1}
+    assert COMPUTED == {0: 1, 1: 1} and len(locks) == 2
     assert fresh.service.ask(slowly, 1).number == 1
     assert COMPUTED == {0: 1, 1: 1}
 

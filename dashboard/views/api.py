@@ -13,6 +13,7 @@ import msgspec
 from flask import Response, redirect, request
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
+from werkzeug.datastructures import MultiDict
 
 from dashboard.http.paths import SELECTION, address
 from dashboard.http.responses import MIMETYPES, error_response, json_response
@@ -116,9 +117,7 @@ def get_selection(selection_id: str) -> Response:
         stored = service().stored_selection(selection_id)
     except BadRequest as error:
         raise BadRequest(error.code, error.message, error.field, status=404) from None
-    keys: dict[str, list[str]] = {}
-    for key, text in stored:
-        keys.setdefault(key, []).append(text)
+    keys = MultiDict(stored).to_dict(flat=False)
     return json_response(StoredSelection(selection_id, keys["dataset"][0], keys))
 
 
@@ -199,11 +198,8 @@ def _operation(route: Route, shapes: Mapping[type, Schema], examples: Mapping[st
 
 
 def _parameter(key: str, kind: Kind[Any], required: bool) -> Schema:
-    schema = kind.schema()
-    if kind.repeatable:
-        schema = {"type": "array", "items": schema}
-    name = key_form(key, kind)
-    return {"name": name, "in": "query", "required": required, "description": kind.about, "schema": schema}
+    schema = {"type": "array", "items": kind.schema()} if kind.repeatable else kind.schema()
+    return {"name": key_form(key, kind), "in": "query", "required": required, "description": kind.about, "schema": schema}
 
 
 TEMPLATE, MORE = "address", "more"  # fields of the forms: the path with its variable parts, and further keys as a query string

@@ -12,6 +12,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 from flask import Response
+from werkzeug.datastructures import MultiDict
 
 from dashboard.http.messages import rules_that_changed
 from dashboard.http.paths import address, is_long
@@ -254,9 +255,7 @@ def _metric(metric: Metric, conventions: Conventions) -> str:
 
 def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
     """Return Python code that prints the table with numbers in full precision."""
-    values: dict[str, list[str]] = {}
-    for key, text in keys:
-        values.setdefault(key, []).append(text)
+    values = MultiDict(keys).to_dict(flat=False)
     shown = {key: texts[0] if len(texts) == 1 else texts for key, texts in values.items()}
     lines = [f"    {_literal(key)}: {_literal(value)}," for key, value in shown.items()]
     return "\n".join([

@@ -298,8 +298,7 @@ def get_sessions(parameters: NoParameters) -> Response:
     an upload. Links are not included, because the store keeps only their hashes.
     """
     known = service().snapshot().states
-    summaries = list_sessions(service().store.register.play_log())
-    return json_response(Sessions([summary for summary in summaries if summary.dataset in known]))
+    return json_response(Sessions([summary for summary in list_sessions(_log()) if summary.dataset in known]))
 
 
 @accept("POST", "/api/v1/sessions")
@@ -316,22 +315,13 @@ def post_sessions() -> Response:
         until = read_end(new.until)
     except ValueError as error:
         raise BadRequest("bad_value", f"until: {error}.", "until") from None
-    snapshot, store = service().snapshot(), service().store
-    consent = new.consent.strip() or CONSENT
+    snapshot, consent = service().snapshot(), new.consent.strip() or CONSENT
+    record = partial(Audit(service().store.register).record, "invited_players", by, dataset=new.dataset)
     try:
         secret = create_session(
-            store.register.play_log(),
-            snapshot,
-            new.dataset,
-            new.questions,
-            new.players,
-            until,
-            consent,
-            new.mode,
-            new.attention_checks,
-            new.personal,
-            partial(Audit(store.register).record, "invited_players", by, dataset=new.dataset),
-        )
+            _log(), snapshot, new.dataset, new.questions, new.players, until, consent, new.mode, new.attention_checks,
+            new.personal, record,
+        )  # fmt: skip
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."
         if error.code == "too_many":
@@ -339,7 +329,7 @@ def post_sessions() -> Response:
         field = "mode" if new.dataset in snapshot.states else "dataset"
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
     access = service().access
-    links = [f"/play#{link}" for link in links_of(store.register.play_log(), secret)]
+    links = [f"/play#{link}" for link in links_of(_log(), secret)]
     return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)
 
 

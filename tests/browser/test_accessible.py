@@ -5,9 +5,8 @@ reaches and uses every control.
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from tests.helpers.page_actions import eventually, pairs
+from tests.helpers.page_actions import eventually, grave_violations, pairs
 from tests.helpers.page_walk import CONTROLS, DETAILS, OVERVIEWS, WITHOUT_CONTROLS, follow, pages, shown
 
 # Rows of a table are alike: a few of each are enough, and hundreds take minutes.
@@ -16,7 +15,6 @@ UNFOLD = """() => {
     document.querySelectorAll("#content tbody tr:nth-child(n + 6)").forEach((row) => { row.hidden = true; });
 }"""
 PAGES = (*OVERVIEWS, *DETAILS, *WITHOUT_CONTROLS)
-GRAVE = ("serious", "critical")
 SEEN = ["color-contrast", "scrollable-region-focusable", "target-size"]
 # Links within a sentence may be lower (WCAG 2.5.8), and so may thumbs, because the whole slider is a target.
 LOW = """() => [...document.querySelectorAll("a[href], button, input, select, summary")].filter((one) => {
@@ -42,16 +40,10 @@ FOCUSED = r"""() => {
 # Themes differ in colours, widths in what fits. Everything else on a page is the same in both, and is checked in one.
 @pytest.mark.walk
 @pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize(
-    "theme, width, rules",
-    [
-        ("light", 1280, None),
-        ("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"]),
-    ],
-)
+@pytest.mark.parametrize("theme, width, rules", [("light", 1280, None), ("dark", 390, SEEN)])
 def test_axe_finds_no_grave_violation(visit, theme, width, rules, path):
     page = visit(theme=theme, width=width)
-    options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
+    options = {"runOnly": {"type": "rule", "values": rules}} if rules else {}
     violations = {}
     for address in [address for at, _, address in pages(page) if at == path]:
         follow(page, address)
@@ -60,10 +52,9 @@ def test_axe_finds_no_grave_violation(visit, theme, width, rules, path):
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overflow == 0, f"{address} is {overflow} px too wide"
         assert page.evaluate(LOW) == [], address
-        for violation in Axe().run(page, options=options).response["violations"]:
-            if violation["impact"] in GRAVE:
-                nodes = [f"{node['target']} {node['html'][:120]} {node['failureSummary'][:240]}" for node in violation["nodes"]]
-                violations.setdefault(f"{violation['id']}: {violation['help']}", []).append((address, len(nodes), nodes[0]))
+        for violation in grave_violations(page, **options):
+            nodes = [f"{node['target']} {node['html'][:120]} {node['failureSummary'][:240]}" for node in violation["nodes"]]
+            violations.setdefault(f"{violation['id']}: {violation['help']}", []).append((address, len(nodes), nodes[0]))
     messages = [f"{rule}\n    " + "\n    ".join(map(str, places)) for rule, places in violations.items()]
     assert not messages, "\n".join(messages)
 
@@ -99,10 +90,10 @@ def test_the_keyboard_sets_controls(visit):
     shown(page)
     page.locator(".filter-model input").first.focus()
     page.keyboard.press("Space")
-    eventually(page, lambda: _has(page, "model"))
+    eventually(page, lambda: "model" in dict(pairs(page)))
     page.locator(".filter-difficulty [role=slider]").first.focus()
     page.keyboard.press("ArrowRight")
-    eventually(page, lambda: _has(page, "difficulty"))
+    eventually(page, lambda: "difficulty" in dict(pairs(page)))
     page.locator(".method summary").focus()
     page.keyboard.press("Enter")
     page.locator(".filter-human button").focus()
@@ -111,15 +102,11 @@ def test_the_keyboard_sets_controls(visit):
     page.keyboard.press("ArrowDown")
     page.locator(".dash-dropdown-content input[value=buzz_share]:focus").wait_for()
     page.keyboard.press("Enter")
-    eventually(page, lambda: _has(page, "human"))
+    eventually(page, lambda: "human" in dict(pairs(page)))
     shown(page)
     page.locator("thead [data-set]").first.focus()
     page.keyboard.press("Enter")
-    eventually(page, lambda: _has(page, "sort"))
-
-
-def _has(page, key):
-    assert key in dict(pairs(page)), page.url
+    eventually(page, lambda: "sort" in dict(pairs(page)))
 
 
 def test_the_table_behind_the_scatter_opens_what_its_dots_open(visit):

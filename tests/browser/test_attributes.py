@@ -1,10 +1,8 @@
 """Attributes of questions in a browser: a value is chosen and becomes a chip, and an attribute divides the table of slices."""
 
-import csv
-import json
-
 import pytest
 
+from tests.helpers.bundle_factory import table, write
 from tests.helpers.page_actions import api, eventually, pairs, path
 
 DATASET = ("dataset", "polyglot")
@@ -15,17 +13,18 @@ HEADS = """() => [...document.querySelectorAll("table.across thead th")].map((ce
 @pytest.fixture(scope="module")
 def polyglot(server, cli_process, tmp_path_factory):
     """Add a dataset to the server's store whose questions have a language and an attribute with an odd name."""
+    questions = [
+        {"question_id": f"q{n:02}", "answer": "Nile", "language": ("fr", "ar")[n % 2], ODD: ("yes", "no", "")[n % 3]}
+        for n in range(24)
+    ]
+    answers = [
+        {"model": model, "question_id": f"q{n:02}", "guess": "Nile", "confidence": round((n + 1) / 25, 2)}
+        for model in ("a", "b")
+        for n in range(24)
+    ]
+    facts = {"dataset": "polyglot", "kind": "single", "title": "Polyglot"}
     folder = tmp_path_factory.mktemp("bundles") / "polyglot"
-    (folder / "responses").mkdir(parents=True)
-    (folder / "dataset.json").write_text(json.dumps({"dataset": "polyglot", "kind": "single", "title": "Polyglot"}))
-    rows = [[f"q{n:02}", "Nile", ("fr", "ar")[n % 2], ("yes", "no", "")[n % 3]] for n in range(24)]
-    answers = [[model, row[0], "Nile", round((n + 1) / 25, 2)] for model in ("a", "b") for n, row in enumerate(rows)]
-    for name, table in (
-        ("questions", [["question_id", "answer", "language", ODD], *rows]),
-        ("responses/run", [["model", "question_id", "guess", "confidence"], *answers]),
-    ):
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows(table)
+    write(folder, facts, questions=table(questions), clues=None, responses=table(answers))
     done = cli_process("import", folder, store=server.store)
     assert done.returncode == 0, done.stderr
 

@@ -1,6 +1,5 @@
 """Pages while runs change: one is withdrawn and restored, new data is offered, runs get release dates."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -10,35 +9,23 @@ from data.store import open_store
 from data.store.register import FolderRegister
 from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import Tokens
-from tests.helpers.page_actions import board, eventually, fetched
-from tests.helpers.page_visits import Visit
-from tests.helpers.serving import start_server
+from tests.helpers.page_actions import api, board, eventually, says
 
 
 @pytest.fixture(scope="module")
-def changing(seeded, tmp_path_factory):
+def changing(serving, seeded, tmp_path_factory):
     """A server whose runs the tests change."""
-    folder = tmp_path_factory.mktemp("changing")
-    server = start_server(Path(shutil.copytree(seeded, folder / "store")), folder / "log", workers=1)
-    yield server
-    server.stop()
+    return serving(Path(shutil.copytree(seeded, tmp_path_factory.mktemp("changing") / "store")))
 
 
 @pytest.fixture
-def page(browser, changing):
+def page(visit, changing):
     """A refusal by the API is not a complaint."""
-    visit = Visit(browser, changing)
-    yield visit.page
-    visit.close()
-    refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
-    assert not refused, refused
+    return visit(on=changing, despite=r"status of 40\d .*/api/v1/runs")
 
 
 def message_is(page, text):
-    def shows():
-        assert text in page.locator("#change-message").inner_text()
-
-    eventually(page, shows)
+    says(page, "#change-message", text)
 
 
 def confirm(page, button, reason):
@@ -59,17 +46,17 @@ def test_a_run_is_withdrawn_and_restored(changing, page):
     page.get_by_label("Token").fill("clueline_wrong")
     confirm(page, button, "wrong file")
     message_is(page, "does not know this token")
-    assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None
+    assert api(page, f"runs/{run}")["withdrawn_at"] is None
     page.get_by_label("Token").fill(token)
     confirm(page, button, "wrong file")
     message_is(page, f"{name} (run {run}) was withdrawn.")
-    facts = json.loads(fetched(page, f"/api/v1/runs/{run}")[1])
+    facts = api(page, f"runs/{run}")
     assert facts["withdrawn_at"] and (facts["withdrawn_by"], facts["withdrawn_reason"]) == ("ann", "wrong file")
     assert page.get_by_label("Token").input_value() == token and token not in page.url  # the token lasts as long as the tab
     assert page.evaluate("(token) => !JSON.stringify(window.localStorage).includes(token)", token)
     page.get_by_role("button", name="Undo").click()
     message_is(page, "Undone.")
-    assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None
+    assert api(page, f"runs/{run}")["withdrawn_at"] is None
 
 
 def test_new_data_is_offered_and_never_forced(changing, page):

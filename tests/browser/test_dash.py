@@ -15,7 +15,7 @@ from tests.helpers.page_walk import shown
 @pytest.fixture(scope="module")
 def board(browser, server, tabs):
     """One page for all tests: those that replace a part of it come last."""
-    visit = Visit(browser, server, tabs=tabs)
+    visit = Visit(browser, server, tabs=tabs(server))
     visit.page.goto("/?dataset=pyramid")
     shown(visit.page)
     yield visit.page

@@ -1,23 +1,12 @@
 """What a user sees after starting a server on an empty store."""
 
-import pytest
-
 from tests.helpers.page_actions import board_is, cursor, eventually, pairs, path, traces
-from tests.helpers.page_visits import Visit
 from tests.helpers.page_walk import shown
 
 
-@pytest.fixture
-def first_visit(browser, served):
-    visit = Visit(browser, served)
-    yield visit.page
-    visit.close()
-    assert not visit.complaints, visit.complaints
-
-
-def test_a_fresh_store_opens_with_a_confident_mistake(first_visit):
+def test_a_fresh_store_opens_with_a_confident_mistake(served, visit):
     """A new user sees a confident mistake from before people knew the answer, and walks through its question."""
-    page = first_visit
+    page = visit(on=served)
     page.goto("/")
     shown(page)
     story = page.locator(".story")

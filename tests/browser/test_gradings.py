@@ -1,14 +1,12 @@
 """A reviewer's journey: two graders disagree, a grade is corrected by keyboard, and the leaderboard changes with the grading."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, put, write
-from tests.helpers.page_actions import board, eventually
-from tests.helpers.page_visits import Visit
-from tests.helpers.serving import start_server
+from tests.helpers.page_actions import board, eventually, grave_violations, says
+from tests.helpers.page_rest import wait_for_rest
 
 RESPONSES = """question_id,clue,guess,confidence,correct,correct.second-reader
 q1,0,Rome,0.25,0,1
@@ -18,7 +16,7 @@ q2,1,the Nile river,0.75,0,1
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory):
+def graded(serving, tmp_path_factory):
     """A server with a dataset for each test, and a token."""
     folder = tmp_path_factory.mktemp("gradings")
     store = open_store(folder / "store", threads=1)
@@ -26,18 +24,17 @@ def graded(tmp_path_factory):
         put(store, write(folder / name, FACTS | {"dataset": name}, responses=RESPONSES), model="alpha")
     token = Tokens(store.register).create("ann")
     store.close()
-    server = start_server(folder / "store", folder / "log", workers=1)
-    yield server, token
-    server.stop()
+    return serving(folder / "store"), token
 
 
 @pytest.fixture
-def review(browser, graded):
-    server, token = graded
-    visit = Visit(browser, server)
-    yield visit.page, token
-    visit.close()
-    assert not visit.complaints, visit.complaints
+def token(graded):
+    return graded[1]
+
+
+@pytest.fixture
+def page(visit, graded):
+    return visit(on=graded[0])
 
 
 def accuracy(page, query=""):
@@ -51,20 +48,18 @@ def accuracy(page, query=""):
     return eventually(page, shown)
 
 
-def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
-    page, token = review
+def test_a_reviewer_decides_by_keyboard_where_graders_differ(page, token):
     assert accuracy(page) == "0.333" and accuracy(page, "&grading=second-reader") == "1.000"
     page.goto("/runs?dataset=toy")
     page.locator("main").get_by_role("link", name="Gradings").click()
     rows = page.locator("tr[data-graded]")
     rows.first.wait_for()
     assert [text.split("\n")[0] for text in rows.locator("th").all_inner_texts()] == ["Rome", "the Nile river"]
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    wait_for_rest(page)
+    assert not grave_violations(page)
     rows.first.focus()
     page.keyboard.press("y")
-    message = page.locator("#grades-message")
-    eventually(page, lambda: "asks for a token" in message.inner_text())
+    says(page, "#grades-message", "asks for a token")
     page.get_by_label("Token").fill(token)
     page.get_by_label("Note").fill("the city was meant")
     rows.first.focus()
@@ -72,7 +67,7 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     page.keyboard.press("n")  # the Nile is wrong
     page.locator("tr.decided").nth(1).wait_for()
     page.keyboard.press("u")  # the correction is undone
-    eventually(page, lambda: "as before any correction" in message.inner_text())
+    says(page, "#grades-message", "as before any correction")
     assert rows.nth(0).locator("[data-cell]").inner_text() == "✓ right"
     history = [item.split(" by ann")[0] for item in rows.nth(1).locator(".history li").all_inner_texts()]
     assert history == ["wrong", "undone"]
@@ -83,21 +78,19 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     assert accuracy(page, "&grading=reviewed") == accuracy(page) == "0.667" and accuracy(page, "&grading=imported") == "0.333"
 
 
-def test_answers_are_drawn_and_then_reviewed(review):
-    page, token = review
+def test_answers_are_drawn_and_then_reviewed(page, token):
     page.goto("/gradings?dataset=drawn")
     draw = page.get_by_role("button", name="Draw at random for review")
     draw.click()
-    message = page.locator("#grades-message")
-    eventually(page, lambda: "asks for a token" in message.inner_text())
+    says(page, "#grades-message", "asks for a token")
     page.get_by_label("Token").fill(token)
     page.get_by_label("Answers", exact=True).fill("2")
     draw.click()
     page.wait_for_url("**show=drawn**")
     rows = page.locator("tr[data-graded]")
     rows.nth(1).wait_for()
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    wait_for_rest(page)
+    assert not grave_violations(page)
     assert page.get_by_text("2 answers of 2 questions drawn at random for review by ann").count() == 1
     rows.first.focus()
     page.keyboard.press("y")

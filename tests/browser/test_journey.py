@@ -34,15 +34,6 @@ def to_pyramid(page):
     wait_for_rest(page)
 
 
-def figure_there(page):
-    eventually(page, lambda: answers_and_figure(page))
-
-
-def answers_and_figure(page):
-    assert answers(page) and cursor(page) is not None
-    return answers(page), cursor(page)
-
-
 def test_a_filter_is_a_step_for_back(page):
     to_pyramid(page)
     all_of_it = board(page)
@@ -157,7 +148,7 @@ def test_from_the_board_to_a_question_and_all_the_way_back(page):
     expected = [question["question_id"] for question in api(page, "questions", searched, sort="-difficulty")["questions"]]
     listed(page, lambda rows: ids(rows) == expected)
     page.locator(".ag-row a").nth(1).click()
-    figure_there(page)
+    eventually(page, lambda: bool(answers(page)) and cursor(page) is not None)
     assert path(page) == f"/questions/pyramid/{expected[1]}"
     assert "2 of" in page.locator(".crumbs").inner_text()
     assert heading(page) != "Questions"

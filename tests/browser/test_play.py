@@ -5,14 +5,14 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from data.life_table import probability_within
 from data.store import open_store
 from tests.helpers.bundle_factory import FACTS, RESPONSES, VOTED, put, write
-from tests.helpers.page_visits import PATIENCE, Visit
+from tests.helpers.page_actions import grave_violations
+from tests.helpers.page_visits import PATIENCE
 from tests.helpers.run_tables import stored_rows
-from tests.helpers.serving import call_cli, start_server
+from tests.helpers.serving import call_cli
 
 CLUES = {"This city": ("q1", 3), "This river": ("q2", 2)}  # how a question begins -> its id, and how many clues it has
 RIGHT = {"q1": "Paris", "q2": "Nile"}
@@ -21,11 +21,12 @@ LONG = "question_id,clue,text\n" + "".join(f"{name},0,{' '.join(f'word{place}' f
 LIVES = "question_id,text,sex,minimum_age,radius\nm40,How old will a man of 40 become?,male,40,5\n"
 MESSAGES = "question_id,text\nv1,Good.\n"
 VOTES = "question_id,class,votes\nv1,yes,7\nv1,no,1\n"
+PHONE = {"width": 390, "height": 800, "theme": "dark"}
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory):
+def toy(serving, tmp_path_factory):
     """A server with two datasets of two questions and one for each other mode. Tests that collect have their own dataset."""
     folder = tmp_path_factory.mktemp("play")
     store = open_store(folder / "store", threads=1)
@@ -35,9 +36,7 @@ def toy(tmp_path_factory):
     put(store, write(folder / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
     put(store, write(folder / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
     store.close()
-    server = start_server(folder / "store", folder / "log", workers=1)
-    yield server
-    server.stop()
+    return serving(folder / "store")
 
 
 def invite(server, dataset, mode):
@@ -46,11 +45,6 @@ def invite(server, dataset, mode):
     invited = call_cli("invite", dataset, "--mode", mode, "--until", until, "--base", server.address, store=server.store)
     assert invited.returncode == 0, invited.stderr
     return invited.stdout.strip()
-
-
-def no_grave_violations(page):
-    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
 
 
 def wait_for_step(page, question, clue):
@@ -104,10 +98,9 @@ def start_by_keyboard(page):
     page.keyboard.press("Enter")
 
 
-def test_two_players_make_a_run(browser, toy):
-    server, link = toy, invite(toy, "toy", "every-clue")
-    visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
-    desk, phone = (visit.page for visit in visits)
+def test_two_players_make_a_run(visit, toy):
+    link = invite(toy, "toy", "every-clue")
+    desk, phone = visit(on=toy), visit(on=toy, **PHONE)
     for page in (desk, phone):
         page.goto(link)
         page.get_by_text("No name and no address is kept").wait_for()
@@ -122,11 +115,11 @@ def test_two_players_make_a_run(browser, toy):
         sure = sum(confidence for _, confidence in answers.values()) / len(answers)
         own = page.locator("#play-result tr.own").inner_text().split("\t")
         assert own[:3] == ["You", f"{100 * right / len(answers):.0f} %", f"{sure:.0f} %"]
-        no_grave_violations(page)
+        assert not grave_violations(page)
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    done = call_cli("collect", link, store=server.store)
+    done = call_cli("collect", link, store=toy.store)
     assert done.returncode == 0, done.stderr
-    store = open_store(server.store, threads=1)
+    store = open_store(toy.store, threads=1)
     sql = """select question_id, clue, guess, round(100 * confidence), correct from responses
         join runs using (run) where model = 'People, 2 players' and runs.dataset = 'toy' and respondents"""
     expected = [
@@ -144,9 +137,6 @@ def test_two_players_make_a_run(browser, toy):
     # The dataset came without people, so the players are its people: one buzzed at once and was right, the other never buzzed.
     heard = json.loads(desk.request.get("/api/v1/questions/toy/q1").text())["human"]
     assert (heard["teams"], heard["team_share"], heard["buzz_share"]) == (2, [0.5] * 3, [1.0] * 3)
-    for visit in visits:
-        visit.close()
-        assert not visit.complaints
 
 
 def wait_for_words(page, least):
@@ -215,10 +205,9 @@ def race(page, plans, by_keyboard):
     return clues
 
 
-def test_two_players_race(browser, toy):
-    server, link = toy, invite(toy, "race", "race")
-    visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
-    desk, phone = (visit.page for visit in visits)
+def test_two_players_race(visit, toy):
+    link = invite(toy, "race", "race")
+    desk, phone = visit(on=toy), visit(on=toy, **PHONE)
     for page in (desk, phone):
         page.goto(link)
     desk.get_by_role("button", name="I agree").click()
@@ -231,9 +220,9 @@ def test_two_players_race(browser, toy):
     buzzed = [race(desk, plans[0], by_keyboard=False), race(phone, plans[1], by_keyboard=True)]
     phone.locator("#play-result tr.own").wait_for()
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    done = call_cli("collect", link, store=server.store)
+    done = call_cli("collect", link, store=toy.store)
     assert done.returncode == 0, done.stderr
-    store = open_store(server.store, threads=1)
+    store = open_store(toy.store, threads=1)
     sql = """select question_id, clue, sample, guess, round(100 * confidence), correct, buzz, responses.failed from responses
         join runs using (run) where model = 'People, 2 players' and runs.dataset = 'race' and respondents"""
     expected = [("q2", 1, "P001", None, 0, 0, False, True)]
@@ -250,9 +239,6 @@ def test_two_players_race(browser, toy):
         right = [row[1] for row in expected if row[0] == name and row[5] == 1]
         assert heard["team_share"] == [sum(clue <= at for clue in right) / 2 for at in range(len(ends))]
         assert heard["teams"] == 2
-    for visit in visits:
-        visit.close()
-        assert not visit.complaints
 
 
 def read_in_race(page, link, pace):
@@ -265,11 +251,10 @@ def read_in_race(page, link, pace):
     page.get_by_role("button", name="Read question 1").click()
 
 
-def test_a_race_survives_reload_second_tab_and_offline(browser, toy):
+def test_a_race_survives_reload_second_tab_and_offline(visit, toy):
     """A reload, a second tab, a connection lost during a buzz: the question goes on, and one buzz counts."""
     link = invite(toy, "long", "race")
-    visit = Visit(browser, toy)
-    page = visit.page
+    page = visit(on=toy, despite="ERR_INTERNET_DISCONNECTED")
     read_in_race(page, link, 60)
     wait_for_words(page, 2)
     page.reload()
@@ -301,13 +286,11 @@ def test_a_race_survives_reload_second_tab_and_offline(browser, toy):
     page.locator("#play-last").wait_for()
     assert page.evaluate(size) == large == "23.8px"
     assert page.get_by_label("Pace").input_value() == "60"
-    no_grave_violations(page)
-    visit.close()
+    assert not grave_violations(page)
 
 
-def test_an_age_is_estimated_by_keyboard(browser, toy):
-    visit = Visit(browser, toy, width=390, height=800)
-    page = visit.page
+def test_an_age_is_estimated_by_keyboard(visit, toy):
+    page = visit(on=toy, **PHONE)
     page.goto(invite(toy, "lives", "estimate"))
     start_by_keyboard(page)
     page.get_by_text("within 5 years").wait_for()
@@ -320,13 +303,10 @@ def test_an_age_is_estimated_by_keyboard(browser, toy):
     expected = f"82 is near enough with a probability of {100 * chance:.0f} %. You were 60 % sure."
     page.locator("#play-last").get_by_text(expected).wait_for()
     page.locator("#play-result .play-diagram").wait_for()
-    visit.close()
-    assert not visit.complaints
 
 
-def test_a_class_is_chosen_by_keyboard(browser, toy):
-    visit = Visit(browser, toy, width=390, height=800, theme="dark")
-    page = visit.page
+def test_a_class_is_chosen_by_keyboard(visit, toy):
+    page = visit(on=toy, **PHONE)
     page.goto(invite(toy, "voted", "vote"))
     start_by_keyboard(page)
     page.locator("#play-classes input:focus").wait_for()
@@ -342,9 +322,7 @@ def test_a_class_is_chosen_by_keyboard(browser, toy):
     ]  # fmt: skip
     page.locator("#play-result .play-diagram").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    no_grave_violations(page)
-    visit.close()
-    assert not visit.complaints
+    assert not grave_violations(page)
 
 
 def test_a_clue_joins_those_before_and_answers_are_erased(browser, toy):

@@ -1,12 +1,12 @@
 """The question page, links to it, and pages in odd conditions: wrong addresses, narrow windows, both themes, hostile text."""
 
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from dashboard.ui.notices import DISPUTED
 from dashboard.ui.quizbowl import without_markup
-from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, RUNS, SCRIPT, TURNED, write_crowd, write_nasty
+from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, SCRIPT, TURNED, write_nasty
 from tests.helpers.page_actions import (
     NoServer,
     answers,
@@ -14,7 +14,6 @@ from tests.helpers.page_actions import (
     board,
     board_is,
     chip,
-    choose,
     cursor,
     entries,
     eventually,
@@ -33,21 +32,16 @@ QUESTION = "/questions/pyramid/lit-01"
 
 @pytest.fixture(scope="module")
 def awkward(server, cli_process, tmp_path_factory):
-    """Import two more datasets into the server's store while it serves."""
+    """Import another dataset into the server's store while it serves."""
     folder = tmp_path_factory.mktemp("bundles")
     write_nasty(folder / "nasty")
-    write_crowd(folder / "crowd")
-    done = cli_process("import", folder / "nasty", folder / "crowd", store=server.store)
+    done = cli_process("import", folder / "nasty", store=server.store)
     assert done.returncode == 0, done.stderr
 
 
 def drawn(page):
     """Wait until the question's answers and its figure are there."""
-
-    def complete():
-        assert answers(page) and cursor(page) is not None
-
-    eventually(page, complete)
+    eventually(page, lambda: bool(answers(page)) and cursor(page) is not None)
 
 
 def opened(page, address):
@@ -131,64 +125,6 @@ def test_keys_and_mouse_move_the_cursor_without_the_server(page):
     assert entries(page) == before
 
 
-def test_the_figure_shows_what_the_api_says(page):
-    opened(page, QUESTION)
-    question = api(page, "questions/pyramid/lit-01")
-    ends = [clue["word_end"] for clue in question["clues"]]
-    drawn_lines = {trace["meta"]: trace for trace in traces(page) if trace.get("meta")}
-    assert set(drawn_lines) == {run["run"] for run in question["runs"]}
-    assert len({trace["colour"] for trace in drawn_lines.values()}) == 4  # best, worst, surest and wrong; the others are grey
-    for run in question["runs"]:
-        line = drawn_lines[run["run"]]
-        assert line["x"] == [ends[answer["clue"]] for answer in run["clues"]]
-        assert line["y"] == [answer["confidence"] for answer in run["clues"]]
-        assert ["circle" in symbol for symbol in line["symbol"]] == [answer["correct"] >= 0.5 for answer in run["clues"]]
-    people = next(trace for trace in traces(page) if trace["name"] == "People")
-    assert people["x"] == [0, *ends] and people["y"] == [0, *question["human"][question["drawn_curve"]]]
-    buzzes = [trace for trace in traces(page) if trace["name"] == "Buzzes"]
-    assert sum(len(sign) for trace in buzzes for sign in trace["text"] or []) == len(question["human"]["buzzes"])
-    assert page.locator("#clues .tick").count() == len(question["human"]["buzzes"])
-
-
-def test_a_copied_address_gives_the_same_view(page, visit):
-    opened(page, "/questions/pyramid/lit-01?category=Literature&sort=-difficulty&clue=4")
-    choose(page, "run", "BM25 · softmax")
-    choose(page, "run", "LSA 64 · margin")
-    choose(page, "human", "Share of teams")
-
-    def both_runs():
-        assert len(answers(page)) == 2
-        assert cursor(page) is not None
-        assert page.evaluate("document.querySelector('.figure-clues figcaption').innerText").endswith("answered correctly so far")
-
-    eventually(page, both_runs)
-    page.locator("#clues [data-clue='3']").click()
-    question = api(page, "questions/pyramid/lit-01", pairs(page))
-    at_clue(page, question, 3)
-    address = page.url
-
-    other = visit()
-    opened(other, address)
-    at_clue(other, question, 3)
-
-    def seen(page):
-        return {
-            "heading": page.locator(".question-heading").inner_text(),
-            "answers": answers(page),
-            "title": page.locator("#answers-title").inner_text(),
-            "cursor": cursor(page),
-            "figure": traces(page),
-            "runs": page.locator(".filter-run button.menu").inner_text(),
-            "human": page.locator(".filter-human button.menu").inner_text(),
-            "address": pairs(page),
-            "back": page.locator(".crumbs a").get_attribute("href"),
-        }
-
-    assert seen(other) == seen(page)
-    assert seen(other)["human"] == "Share of teams"
-    assert "of 10" in seen(other)["heading"]
-
-
 def test_the_theme_is_kept_by_the_address_and_by_the_browser(page, visit):
     opened(page, QUESTION)
     theme = "document.documentElement.dataset.theme"
@@ -260,42 +196,32 @@ def test_hostile_questions_are_listed_opened_and_shown_as_text(visit, awkward):
         page.keyboard.press("n")
 
 
-def test_the_box_moves_buzzpoints_without_own_thresholds(page):
-    def buzzing(threshold, own):
-        question = api(page, "questions/pyramid/lit-08")
-        ends = [clue["word_end"] for clue in question["clues"]]
-        expected = {}
-        for run in question["runs"]:
-            tau = own.get(run["run"], threshold)
-            above = [clue["clue"] for clue in run["clues"] if clue["confidence"] > tau]
-            if above:
-                expected[f"Buzz of {run['model']} · {run['elicitation']}"] = [ends[above[0]]]
+def test_the_box_sets_the_threshold_of_runs_without_their_own(page):
+    question = api(page, "questions/pyramid/lit-08")
+    own, other = question["runs"][:2]
+    kept = [("pin", own["run"]), ("pin", other["run"]), ("threshold", f"{own['run']}:0.9")]
+    name = f"Buzz of {other['model']} · {other['elicitation']}"
+    opened(page, f"/questions/pyramid/lit-08?{urlencode(kept)}")
 
+    def shows(clue, *more):
         def check():
-            buzzes = {trace["name"]: trace["x"] for trace in traces(page) if trace["name"].startswith("Buzz of ")}
-            assert buzzes == expected
+            assert pairs(page) == sorted([*kept, *more])
+            words = [trace["x"] for trace in traces(page) if trace["name"] == name]
+            assert words == ([] if clue is None else [[question["clues"][clue]["word_end"]]])
 
         eventually(page, check)
 
-    pins = [("pin", run["run"]) for run in api(page, "questions/pyramid/lit-08")["runs"]]  # only runs in colour have a mark
-    own = pins[0][1]
-    keys = "&".join(f"pin={run}" for _, run in pins)
-    opened(page, f"/questions/pyramid/lit-08?{keys}&threshold=0.3&threshold={own}:0.9")
-    buzzing(0.3, {own: 0.9})
+    shows(0)  # its best threshold
     box = page.locator(".question-thresholds input")
-    for text in ("0.6", ".45"):
+    for text, clue, threshold in ((".5", 2, "0.5"), ("beauty", 2, "0.5"), ("0.6", None, "0.6")):
         box.fill(text)
         box.press("Enter")
-        buzzing(float(text), {own: 0.9})
-        assert pairs(page) == sorted([*pins, ("threshold", f"{float(text):g}"), ("threshold", f"{own}:0.9")])
-    box.fill("beauty")
-    box.press("Enter")
-    let_scripts_run(page, 300)
-    assert ("threshold", "0.45") in pairs(page)
+        let_scripts_run(page, 300)
+        shows(clue, ("threshold", threshold))
     box.fill("")
     box.press("Enter")
     page.get_by_text("above its best threshold").wait_for()
-    assert pairs(page) == sorted([*pins, ("threshold", f"{own}:0.9")])
+    shows(0)
 
 
 def test_hostile_text_is_text_on_every_page(visit, awkward):
@@ -307,7 +233,7 @@ def test_hostile_text_is_text_on_every_page(visit, awkward):
     assert IMAGE in page.locator(".simulated").first.text_content()
     assert [row["model"] for row in board(page)] == [BOLD, SCRIPT, "plain"]
     # The server has not been restarted since the import.
-    assert {"Crowd", f"Nasty {BOLD}"} <= set(page.locator(".datasets a .name").all_text_contents())
+    assert f"Nasty {BOLD}" in set(page.locator(".datasets a .name").all_text_contents())
 
     def labels():  # Plotly treats some text in labels as markup
         shown = "[...document.querySelectorAll('.figure-gap :is(.ytick, .annotation) text')].map((text) => text.textContent)"
@@ -323,25 +249,3 @@ def test_hostile_text_is_text_on_every_page(visit, awkward):
     opened(page, question_address(IDS[1]))
     assert page.evaluate(made.replace("main b,", "main b *,")) == 0
     assert {*page.locator("main b").all_inner_texts()} == {"bold"}  # the one tag that questions may have
-
-
-def test_more_runs_than_colours_are_grey_until_they_are_chosen(visit, awkward):
-    first, second = visit(), visit()
-    opened(first, "/questions/crowd/c0")
-    lines = [trace for trace in traces(first) if trace.get("meta")]
-    assert len(lines) == RUNS
-    colours = [trace["colour"] for trace in lines]
-    greys = [colour for colour in colours if colours.count(colour) > 1]
-    # Three are in colour: the best, the worst, and the one that is surest and wrong; some can be the same run.
-    assert RUNS - 3 <= len(greys) < RUNS and len(set(colours)) == 1 + RUNS - len(greys)
-    choose(first, "run", "model 03")
-    choose(first, "run", "model 07")
-
-    def two():
-        lines = [trace for trace in traces(first) if trace.get("meta")]
-        assert [trace["name"] for trace in lines] == ["model 03", "model 07"]
-        assert len({trace["colour"] for trace in lines}) == 2
-
-    eventually(first, two)
-    opened(second, first.url)
-    assert traces(second) == traces(first)

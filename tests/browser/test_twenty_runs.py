@@ -5,9 +5,7 @@ import shutil
 
 from data.store import open_store
 from tests.helpers.bundle_factory import put_file
-from tests.helpers.page_visits import Visit
 from tests.helpers.page_walk import follow, shown
-from tests.helpers.serving import start_server
 
 # Plotly hides a label of an axis for which there is no room beside the plot.
 HIDDEN = """() => [...document.querySelectorAll(".js-plotly-plot .xtick text, .js-plotly-plot .ytick text")]
@@ -25,14 +23,14 @@ SQUEEZED = """() => [...document.querySelectorAll(".js-plotly-plot")].filter((pl
     const inside = plot.offsetParent && plot.querySelector(".nsewdrag");
     return inside && inside.getBoundingClientRect().width < plot.clientWidth / 2;
 }).map((plot) => plot.closest("[data-figure]").dataset.figure)"""
-RUNS, QUESTIONS, CATEGORIES = 20, 200, "ABCDEFGH"
+RUNS, QUESTIONS, CATEGORIES = 20, 80, "ABCDEFGH"
 HIGHEST = {
     "/": 1800, "/reliability": 1500, "/reliability?tab=decomposition": 1500, "/reliability?tab=tests": 1500, "/slices": 2500,
     "/decide": None, "/compare": None, "/difficulty": None, "/which-ece": None,
 }  # fmt: skip
 
 
-def test_pages_are_not_too_high_and_lose_no_label(browser, tmp_path):
+def test_pages_are_not_too_high_and_lose_no_label(visit, serving, tmp_path):
     """The runs are overconfident to different degrees."""
     draw, lines = random.Random(26), ["question,category,model,confidence,correct"]
     for run in range(RUNS):
@@ -42,39 +40,28 @@ def test_pages_are_not_too_high_and_lose_no_label(browser, tmp_path):
             category = CATEGORIES[number % len(CATEGORIES)]
             lines.append(f"Question {number}?,{category},lab/a-model-with-a-long-name-{run:02}-pro,{confidence:.2f},{right:d}")
     put_file(open_store(tmp_path / "store"), tmp_path / "crowd.csv", "\n".join(lines))
-    server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
-    try:
-        for width in (1440, 390):
-            visit = Visit(browser, server, width=width)
-            visit.page.goto("/metrics")
-            for address, highest in HIGHEST.items():
-                follow(visit.page, address)
-                shown(visit.page)
-                assert visit.page.evaluate(HIDDEN) == [] == visit.page.evaluate(SHORT), address
-                assert "gap" not in visit.page.evaluate(SQUEEZED)
-                if width == 1440 and highest:
-                    height, beyond = visit.page.evaluate(
-                        "[document.documentElement.scrollHeight, document.documentElement.scrollWidth - innerWidth]"
-                    )
-                    assert height <= highest and beyond <= 0, address
-            visit.close()
-            assert not visit.complaints
-    finally:
-        server.stop()
-
-
-def test_models_beside_references_need_no_more_room(browser, first_start, tmp_path):
-    """LifeEval has eleven models, five reference forecasters and people, and notices above."""
-    server = start_server(shutil.copytree(first_start, tmp_path / "store"), tmp_path / "log", workers=1)
-    try:
-        visit = Visit(browser, server, width=1440)
-        visit.page.goto("/metrics")
+    server = serving(tmp_path / "store")
+    for width in (1440, 390):
+        page = visit(on=server, width=width)
+        page.goto("/metrics")
         for address, highest in HIGHEST.items():
-            if highest:
-                follow(visit.page, f"{address}{'&' if '?' in address else '?'}dataset=lifeeval")
-                shown(visit.page)
-                assert visit.page.evaluate("document.documentElement.scrollHeight") <= highest, address
-        visit.close()
-        assert not visit.complaints
-    finally:
-        server.stop()
+            follow(page, address)
+            shown(page)
+            assert page.evaluate(HIDDEN) == [] == page.evaluate(SHORT), address
+            assert "gap" not in page.evaluate(SQUEEZED)
+            if width == 1440 and highest:
+                height, beyond = page.evaluate(
+                    "[document.documentElement.scrollHeight, document.documentElement.scrollWidth - innerWidth]"
+                )
+                assert height <= highest and beyond <= 0, address
+
+
+def test_models_beside_references_need_no_more_room(visit, serving, first_start, tmp_path):
+    """LifeEval has eleven models, five reference forecasters and people, and notices above."""
+    page = visit(on=serving(shutil.copytree(first_start, tmp_path / "store")), width=1440)
+    page.goto("/metrics")
+    for address, highest in HIGHEST.items():
+        if highest:
+            follow(page, f"{address}{'&' if '?' in address else '?'}dataset=lifeeval")
+            shown(page)
+            assert page.evaluate("document.documentElement.scrollHeight") <= highest, address

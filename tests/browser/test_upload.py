@@ -13,10 +13,7 @@ from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.bundle_factory import PEOPLE, write
-from tests.helpers.page_actions import api, board, eventually, fetched
-from tests.helpers.page_visits import Tabs, Visit
-from tests.helpers.serving import start_server
-from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
+from tests.helpers.page_actions import api, board, eventually, fetched, says
 
 DROP = """(files) => {
     const moved = new DataTransfer();
@@ -32,26 +29,24 @@ SLOW = 120_000  # ms in which several files are read one after another
 
 
 @pytest.fixture(scope="module")
-def shared(browser, seeded, tmp_path_factory):
-    """A server that takes uploads, its tabs, and a token."""
-    folder = tmp_path_factory.mktemp("uploads")
-    server = start_server(Path(shutil.copytree(seeded, folder / "store")), folder / "log", workers=1)
-    yield server, Tabs(browser, server), Tokens(FolderRegister(server.store)).create("ann")
-    server.stop()
+def shared(serving, seeded, tmp_path_factory):
+    """A server that takes uploads, and a token."""
+    server = serving(Path(shutil.copytree(seeded, tmp_path_factory.mktemp("uploads") / "store")))
+    return server, Tokens(FolderRegister(server.store)).create("ann")
 
 
 @pytest.fixture
-def upload_page(browser, shared):
+def token(shared):
+    return shared[1]
+
+
+@pytest.fixture
+def page(visit, shared, token):
     """The upload page with a token typed in. A refusal by the API is not a complaint."""
-    server, tabs, token = shared
-    visit = Visit(browser, server, tabs=tabs)
-    visit.page.goto("/upload?dataset=pyramid")
-    visit.page.get_by_label("Token").fill(token)
-    visit.token = token
-    yield visit
-    left = [complaint for complaint in visit.complaints if "/api/v1/datasets" not in complaint]
-    visit.close()
-    assert not left, left
+    page = visit(on=shared[0], new_context=False, despite="/api/v1/datasets")
+    page.goto("/upload?dataset=pyramid")
+    page.get_by_label("Token").fill(token)
+    return page
 
 
 def rows(page):
@@ -76,10 +71,21 @@ def drop(page, content, name="answers.csv"):
 
 
 def message_is(page, text):
-    def shows():
-        assert text in page.locator("#upload-message").inner_text()
+    says(page, "#upload-message", text)
 
-    eventually(page, shows)
+
+def check_file(page):
+    page.get_by_role("button", name="Check the file").click()
+    message_is(page, "Nothing is stored yet")
+
+
+def publish(page):
+    page.get_by_role("button", name="Publish").click()
+    message_is(page, "Published.")
+
+
+def runs_of(page, **keys):
+    return api(page, "runs", **{"dataset": "pyramid"} | keys)["runs"]
 
 
 def region(page, name):
@@ -91,10 +97,9 @@ def region(page, name):
     )
 
 
-def test_several_files_are_published_with_one_report(upload_page):
+def test_several_files_are_published_with_one_report(page):
     """One of three is refused, with its reason; the others are published all the same."""
-    page = upload_page.page
-    before = {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]}
+    before = runs_of(page)
     page.get_by_label("Elicitation").fill("several")
 
     def of_model(name, guess):
@@ -105,7 +110,7 @@ def test_several_files_are_published_with_one_report(upload_page):
     content["bad.csv"] = content["bad.csv"].replace("0.25", "often", 1)
     page.evaluate(DROP, [[name, text] for name, text in content.items()])
     page.get_by_text("2 files can be published. 1 file refused. Nothing is stored yet.").wait_for(timeout=SLOW)
-    assert {run["run"] for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"]} == before
+    assert runs_of(page) == before
     states = region(page, "Files")
     assert [row[:2] for row in states] == [
         ["one.csv", "can be published"],
@@ -115,12 +120,11 @@ def test_several_files_are_published_with_one_report(upload_page):
     assert "one · several" in states[0][2] and "line 2" in states[1][2]
     page.get_by_role("button", name="Publish").click()
     page.get_by_text("2 files published. 1 file refused.").wait_for(timeout=SLOW)
-    new = [run for run in json.loads(fetched(page, "/api/v1/runs?dataset=pyramid")[1])["runs"] if run["run"] not in before]
+    new = [run for run in runs_of(page) if run not in before]
     assert [(run["model"], run["file_name"]) for run in new] == [("one", "one.csv"), ("two", "two.csv")]
 
 
-def test_a_file_is_tried_then_published(upload_page):
-    page = upload_page.page
+def test_a_file_is_tried_then_published(page, token):
     before = fetched(page, "/readyz")[1]
     others = api(page, "leaderboard", dataset="pyramid", metrics="accuracy")["rows"]
     ranked = sum(row["metrics"]["accuracy"]["rank"] is not None for row in others)  # eight, and those of other tests
@@ -136,9 +140,8 @@ def test_a_file_is_tried_then_published(upload_page):
     ranks = {row[2]: row[4] for row in region(page, "Ranks")}
     assert ranks["Accuracy"].endswith(f"of {ranked + 1}") and ranked >= 8
     assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
-    page.get_by_role("button", name="Publish").click()
-    message_is(page, "Published.")
-    assert upload_page.token not in page.url
+    publish(page)
+    assert token not in page.url
     page.get_by_role("link", name="on the leaderboard").click()
     page.locator("table.board").wait_for()
     new = eventually(page, lambda: next(row for row in board(page) if row["model"] == "Guesser"))
@@ -146,8 +149,7 @@ def test_a_file_is_tried_then_published(upload_page):
     assert (facts["imported_by"], facts["file_name"], facts["items"]) == ("ann", "answers.csv", len(answers))
 
 
-def test_a_bundle_becomes_a_dataset(upload_page, tmp_path):
-    page = upload_page.page
+def test_a_bundle_becomes_a_dataset(page, tmp_path):
     responses = "question_id,clue,guess,confidence,model\nq1,0,Rome,0.25,Guesser\nq1,1,Paris,0.5,Guesser\n"
     folder = write(tmp_path / "toy", exposures=PEOPLE["exposures"], buzzes=PEOPLE["buzzes"], responses=responses)
     page.locator("#upload-dataset").select_option("a new dataset")
@@ -157,15 +159,13 @@ def test_a_bundle_becomes_a_dataset(upload_page, tmp_path):
     message_is(page, "a new dataset of 2 questions, 1 run, 2 answers. Nothing is stored yet.")
     assert region(page, "Datasets") == [["rivers", "Rivers and cities", "2", "2", "2", "0"]]
     assert [row[:3] for row in region(page, "Runs")] == [["Guesser", "verbalized", "2"]]
-    page.get_by_role("button", name="Publish").click()
-    message_is(page, "Published.")
+    publish(page)
     page.get_by_role("link", name="its questions").click()
     page.wait_for_url("**/questions?dataset=rivers")
     page.get_by_role("link", name="Paris").first.wait_for(timeout=120_000)
 
 
-def test_wrong_rows_are_shown_by_kind_and_downloaded(upload_page):
-    page = upload_page.page
+def test_wrong_rows_are_shown_by_kind_and_downloaded(page):
     page.get_by_label("Model").fill("Guesser")
     wrong = [row | {"guess": "x", "confidence": "85%", "clue": int(row["clue"]) + 1} for row in rows(page)]
     drop(page, written(wrong))
@@ -195,8 +195,7 @@ def test_wrong_rows_are_shown_by_kind_and_downloaded(upload_page):
     assert not page.get_by_role("region", name="Bad rows").count()
 
 
-def test_guesses_that_look_like_markup_are_text(upload_page):
-    page = upload_page.page
+def test_guesses_that_look_like_markup_are_text(page):
     page.get_by_label("Model").fill(IMAGE)
     guesses = [SCRIPT, IMAGE, BOLD, TURNED, "=HYPERLINK(1)", "🦉"]
     drop(page, written([{"question_id": "lit-01", "clue": n, "guess": g, "confidence": 0.5} for n, g in enumerate(guesses[:5])]),
@@ -205,15 +204,13 @@ def test_guesses_that_look_like_markup_are_text(upload_page):
     assert [row[2] for row in region(page, "First answers")] == guesses[:5]
     assert region(page, "Runs")[0][0] == IMAGE
     assert page.locator("#upload img, #upload script, #upload b").count() == 0
-    page.get_by_role("button", name="Publish").click()
-    message_is(page, "Published.")
+    publish(page)
     page.goto("/runs?dataset=pyramid")
     page.locator(".runs .file", has_text="onerror").wait_for()
     assert page.locator("#content img").count() == 0
 
 
-def test_grades_are_decided_by_keyboard_and_kept(upload_page):
-    page = upload_page.page
+def test_grades_are_decided_by_keyboard_and_kept(page):
     answer = api(page, "questions/pyramid/lit-01")["answer"]
     near = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip() + " Smith"
     page.get_by_label("Model").fill("Speller")
@@ -230,9 +227,8 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
     page.locator("#before").wait_for(state="detached")
     message_is(page, "Nothing is stored yet")
     assert "+ correct" in page.locator(".grade-review li").inner_text()
-    page.get_by_role("button", name="Publish").click()
-    message_is(page, "Published.")
-    (run,) = [run for run in api(page, "runs", dataset="pyramid")["runs"] if run["model"] == "Speller"]
+    publish(page)
+    (run,) = [run for run in runs_of(page) if run["model"] == "Speller"]
     assert run["decisions"] == [{"question_id": "lit-01", "clue": clue, "guess": near, "correct": 1.0} for clue in (0, 1)]
 
 
@@ -242,17 +238,16 @@ def refusal(status, code, message):
     return lambda route: route.fulfill(status=status, body=envelope, content_type="application/json") if status else route.abort()
 
 
-def test_what_was_typed_is_kept_when_an_upload_fails(upload_page):
-    page = upload_page.page
+def test_what_was_typed_is_kept_when_an_upload_fails(page, token):
     answers, tried = good(page), "**/api/v1/datasets"
-    check, publish = (page.get_by_role("button", name=name) for name in ("Check the file", "Publish"))
+    check, to_publish = (page.get_by_role("button", name=name) for name in ("Check the file", "Publish"))
     field = page.get_by_label("Token")
-    for token, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
-        field.fill(token)
+    for typed, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
+        field.fill(typed)
         drop(page, answers)
         message_is(page, words)
         assert field.evaluate("one => one === document.activeElement")
-    field.fill(upload_page.token)
+    field.fill(token)
     page.get_by_label("Model").fill("Unsent")
     for status, code, message in (
         (403, "revoked_token", "The token 'ann' was revoked at noon."), (413, "too_large", "A file can have 1 MB here."),
@@ -262,57 +257,47 @@ def test_what_was_typed_is_kept_when_an_upload_fails(upload_page):
         page.route(tried, refusal(status, code, message))
         drop(page, answers)
         message_is(page, message)
-        assert page.get_by_label("Model").input_value() == "Unsent" and check.is_enabled() and publish.is_disabled()
+        assert page.get_by_label("Model").input_value() == "Unsent" and check.is_enabled() and to_publish.is_disabled()
         page.unroute(tried)
 
     page.route(tried, lambda route: None)  # an answer that never comes
     drop(page, answers)
     page.get_by_role("button", name="Cancel").click()
     message_is(page, "Cancelled; nothing was stored.")
-    assert page.get_by_label("Model").input_value() == "Unsent" and publish.is_disabled()
+    assert page.get_by_label("Model").input_value() == "Unsent" and to_publish.is_disabled()
     page.unroute(tried)
     check.click()
     message_is(page, "Nothing is stored yet")
-    assert "Unsent" not in {run["model"] for run in api(page, "runs", dataset="pyramid")["runs"]}
+    assert "Unsent" not in {run["model"] for run in runs_of(page)}
 
 
-def test_classes_and_format_are_named_in_the_form(upload_page):
-    page = upload_page.page
+def test_classes_and_format_are_named_in_the_form(page, token):
     page.goto("/upload?dataset=tone")
-    page.get_by_label("Token").fill(upload_page.token)
+    page.get_by_label("Token").fill(token)
     page.get_by_label("Model").fill("Classifier")
     prompts = csv.DictReader(io.StringIO(fetched(page, "/api/v1/datasets/tone/prompts.csv")[1].decode(), newline=""))
     lines = [json.dumps({"uid": row["question_id"], "probs": [0.5, 0.25, 0.25], "pred": 0}) for row in prompts]
     drop(page, "\n".join(lines), "predictions.jsonl")
-
-    def explained():
-        assert "name them under Classes" in page.locator("#upload-result").inner_text()
-
-    eventually(page, explained)
+    says(page, "#upload-result", "name them under Classes")
     page.get_by_label("Format").select_option("chaosnli")
     page.get_by_label("Classes").fill("positive, neutral, negative")
-    page.get_by_role("button", name="Check the file").click()
-    message_is(page, "Nothing is stored yet")
+    check_file(page)
 
 
-def test_tags_are_named_in_the_form(upload_page):
-    page = upload_page.page
+def test_tags_are_named_in_the_form(page):
     page.get_by_label("Model").fill("tagged")
     page.get_by_text("What the file does not say").click()
     page.get_by_label("Tags").fill("reasoning=yes, released")
     drop(page, good(page, "Tagged"))
     message_is(page, "“released” is not a tag. Write a name and a value, such as reasoning=yes.")
     page.get_by_label("Tags").fill("reasoning=yes, released=2024-05-13")
-    page.get_by_role("button", name="Check the file").click()
-    message_is(page, "Nothing is stored yet")
-    page.get_by_role("button", name="Publish").click()
-    message_is(page, "Published.")
-    tags = {run["model"]: run["tags"] for run in api(page, "runs", dataset="pyramid")["runs"]}
+    check_file(page)
+    publish(page)
+    tags = {run["model"]: run["tags"] for run in runs_of(page)}
     assert tags["tagged"] == {"reasoning": "yes", "released": "2024-05-13"}
 
 
-def test_columns_of_a_foreign_table_are_asked_for(upload_page):
-    page = upload_page.page
+def test_columns_of_a_foreign_table_are_asked_for(page):
     lines = ["x1,x2,how sure"] + [f"0.{n}5,{n % 2},{'fairly sure' if n % 3 else 'guessing'}" for n in range(1, 9)]
     page.get_by_label("Dataset", exact=True).select_option("")
     page.get_by_label("Model").fill("m")
@@ -327,27 +312,5 @@ def test_columns_of_a_foreign_table_are_asked_for(upload_page):
     page.get_by_role("heading", name="What would be imported").wait_for()
     page.get_by_role("button", name="Publish").click()
     page.locator("#upload-published").wait_for()
-    (run,) = (run for run in json.loads(fetched(page, "/api/v1/runs?dataset=odd")[1])["runs"] if run["model"] == "m")
+    (run,) = (run for run in runs_of(page, dataset="odd") if run["model"] == "m")
     assert (run["elicitation"], run["items"]) == ("how sure", 8)
-
-
-@pytest.mark.parametrize("name", names_of_tables())
-def test_tables_of_studies_go_in_as_they_are(upload_page, name):
-    page = upload_page.page
-    page.get_by_label("Dataset", exact=True).select_option("")
-    page.locator("#upload-file").set_input_files(FOLDER / name)
-    for word, value in words_of(name):
-        page.get_by_label(f"“{word}” means", exact=True).fill(str(value))
-    if words_of(name):
-        page.get_by_role("button", name="Check with these columns").click()
-    page.get_by_role("heading", name="What would be imported").wait_for()
-    page.get_by_role("button", name="Publish").click()
-    page.locator("#upload-published").wait_for()
-    (dataset, runs), *_ = [
-        (dataset["dataset"], runs)
-        for dataset in api(page, "datasets")["datasets"]
-        if (runs := {run["run"] for run in api(page, "runs", dataset=dataset["dataset"])["runs"] if run["file_name"] == name})
-    ]
-    rows = api(page, "leaderboard", dataset=dataset, common=0, metrics=",".join(FIGURES))["rows"]
-    measured = [{key: cell["value"] for key, cell in row["metrics"].items()} for row in rows if row["run"] in runs]
-    assert same_figures(measured, expected_runs(name))

@@ -6,10 +6,8 @@ import zipfile
 import pytest
 
 from tests.helpers.browser_bundles import IMAGE
-from tests.helpers.page_actions import api, choose, eventually, traces
+from tests.helpers.page_actions import api, choose, eventually, says, traces
 from tests.helpers.page_rest import wait_for_rest
-from tests.helpers.page_visits import Visit
-from tests.helpers.serving import start_server
 
 HARD = "It was written in a wet summer."
 GIVEAWAY = "Name this novel by Mary Shelley in which Victor stitches a giant together."
@@ -35,10 +33,7 @@ def write(page, text=None, answer=None):
 
 
 def shows(page, words):
-    def check():
-        assert words in page.locator(".draft-now").inner_text()
-
-    eventually(page, check)
+    says(page, ".draft-now", words)
 
 
 def listed(page):
@@ -46,10 +41,7 @@ def listed(page):
 
 
 def saved(page, words):
-    def check():
-        assert words in page.locator("#write-saved").inner_text()
-
-    eventually(page, check)
+    says(page, "#write-saved", words)
 
 
 def test_guesses_follow_what_is_typed(desk):
@@ -114,35 +106,28 @@ def test_a_draft_is_kept(desk):
     assert listed(desk) == names and desk.get_by_label("Answer line").input_value() == long
 
 
-def test_a_bundle_is_downloaded_and_becomes_a_dataset(browser, copied, tmp_path):
-    server = start_server(copied, tmp_path / "log", workers=1, uploads="open")
-    visit = Visit(browser, server, width=390)
-    try:
-        page = opened(visit.page)
-        download = page.get_by_role("button", name="Download as a bundle")
+def test_a_bundle_is_downloaded_and_becomes_a_dataset(visit, serving, copied):
+    page = opened(visit(on=serving(copied, uploads="open"), width=390, despite="/api/v1/write/bundle"))
+    download = page.get_by_role("button", name="Download as a bundle")
+    download.click()
+    saved(page, "There are no questions yet.")
+    write(page, f"{HARD} {GIVEAWAY}")
+    download.click()
+    saved(page, "Question 1 has no answer line.")
+    write(page, answer=ANSWER)
+    page.get_by_label("Id of the dataset").fill("No id")
+    download.click()
+    saved(page, "lower-case letters, digits and hyphens")
+    page.get_by_label("Id of the dataset").fill("summer")
+    with page.expect_download() as file:
         download.click()
-        saved(page, "There are no questions yet.")
-        write(page, f"{HARD} {GIVEAWAY}")
-        download.click()
-        saved(page, "Question 1 has no answer line.")
-        write(page, answer=ANSWER)
-        page.get_by_label("Id of the dataset").fill("No id")
-        download.click()
-        saved(page, "lower-case letters, digits and hyphens")
-        page.get_by_label("Id of the dataset").fill("summer")
-        with page.expect_download() as file:
-            download.click()
-        assert file.value.suggested_filename == "summer.zip"
-        with zipfile.ZipFile(file.value.path()) as bundle:
-            assert json.loads(bundle.read("dataset.json"))["dataset"] == "summer"
-            assert ANSWER in bundle.read("questions.csv").decode()
-        page.get_by_role("button", name="Save as a dataset").click()
-        saved(page, "Saved: its questions.")
-        assert api(page, "questions", dataset="summer")["total"] == 1
-        assert len(api(page, "runs", dataset="summer")["runs"]) == 8
-        page.get_by_role("link", name="its questions").click()
-        page.wait_for_url("**/questions?dataset=summer")
-    finally:
-        visit.close()
-        server.stop()
-    assert all("/api/v1/write/bundle" in complaint for complaint in visit.complaints)  # a refusal by the API is not a complaint
+    assert file.value.suggested_filename == "summer.zip"
+    with zipfile.ZipFile(file.value.path()) as bundle:
+        assert json.loads(bundle.read("dataset.json"))["dataset"] == "summer"
+        assert ANSWER in bundle.read("questions.csv").decode()
+    page.get_by_role("button", name="Save as a dataset").click()
+    saved(page, "Saved: its questions.")
+    assert api(page, "questions", dataset="summer")["total"] == 1
+    assert len(api(page, "runs", dataset="summer")["runs"]) == 8
+    page.get_by_role("link", name="its questions").click()
+    page.wait_for_url("**/questions?dataset=summer")

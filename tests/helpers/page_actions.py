@@ -4,7 +4,11 @@ import json
 import math
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
 from tests.helpers.page_rest import eventually, let_scripts_run, wait_for_rest
+from tests.helpers.page_visits import PATIENCE
 
 OF_PAGES = ("sort", "theme", "clue", "metric")  # keys for how a page looks, which the JSON addresses do not take
 BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")].map((row) => ({
@@ -52,6 +56,17 @@ def written(value, digits=3):
     """Return a number as pages write it."""
     text = f"{value:.{digits}f}"
     return (text.lstrip("-") if float(text) == 0 else text).replace("-", "\u2212")
+
+
+def says(page, selector, text):
+    """Wait until an element contains a text."""
+    expect(page.locator(selector)).to_contain_text(text, timeout=PATIENCE)
+
+
+def grave_violations(page, **options):
+    """Return the violations of axe-core's rules that are serious or critical."""
+    violations = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
+    return [violation for violation in violations if violation["impact"] in ("serious", "critical")]
 
 
 def heading(page):

@@ -151,15 +151,10 @@ def _read() -> list[Correction]:
             raise BadRequest("bad_value", message, "grades")
         if (grade.note or "").startswith(DRAWN):
             raise BadRequest("bad_value", f"`note` cannot begin with “{DRAWN.strip()}”: that marks drawn answers.", "grades")
+    values = [None if grade.correct is None else float(grade.correct) for grade in grades]
     return [
-        Correction(
-            question_id=grade.question_id,
-            guess=grade.guess or None,
-            correct=None if grade.correct is None else float(grade.correct),
-            clue=grade.clue,
-            note=grade.note,
-        )
-        for grade in grades
+        Correction(grade.question_id, grade.guess or None, value, grade.clue, grade.note)
+        for grade, value in zip(grades, values, strict=True)
     ]
 
 

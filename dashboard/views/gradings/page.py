@@ -267,7 +267,8 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     options = {graded.run: names[graded.run] for graded in compared.runs}
     options |= {run: names.get(run, run)}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
-    mode = service().access.page_mode()
+    review = next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None)
+    waiting, mode = request.link(PATH, graded_run=run, show="drawn"), service().access.page_mode()
     top = [
         html.H2("Guesses and their grades"),
         menu("graded_run", "Run", options, run, default=_default_run(request, compared)),
@@ -278,11 +279,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     return section(
         html.Div(top, className="heading"),
         html.Ul([html.Li(_origin(grading)) for grading in facts], className="note") if facts else None,
-        *review_section(
-            service().ask(review_sample, run),
-            next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None),
-            request.link(PATH, graded_run=run, show="drawn"),
-        ),
+        *review_section(service().ask(review_sample, run), review, waiting),
         # Here assets/gradings.js puts the controls that draw answers for review.
         None if mode == "off" else html.Div(className="review-draw grade-note", **data(run=run)),
         _counted(result, show),

@@ -6,9 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
 from queries import datasets as query
+from tests.helpers.bundle_factory import put, write
 from tests.helpers.json_api import get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli
@@ -88,19 +87,17 @@ def test_a_single_question_is_one_clue(client):
 def test_texts_are_not_altered(fresh, tmp_path):
     """What a spreadsheet treats as a formula stays, as do line ends, spaces and quotes: the model must read what people read."""
     texts = ["=1+1", "+1", "@a", ' "q" ', "a\r\nb", "a\nb\r", "\ufeffx", "é\u0301", "🙂\u202e", "a  b", "\t"]
-    folder = tmp_path / "odd"
-    folder.mkdir()
-    (folder / "dataset.json").write_text(json.dumps({"dataset": "odd", "title": "Odd", "kind": "incremental"}))
     names = ['q,"1"\r\n', "=q2"]
-    (folder / "questions.jsonl").write_text("".join(json.dumps({"question_id": name, "answer": "x"}) + "\n" for name in names))
-    (folder / "clues.jsonl").write_text(
-        "".join(
-            json.dumps({"question_id": name, "clue": clue, "text": text, "word_end": clue + 1}) + "\n"
-            for name in names
-            for clue, text in enumerate(texts)
-        )
-    )
-    ingest.import_paths(fresh.service.store, [folder], ImportOptions())
+    questions = [{"question_id": name, "answer": "x"} for name in names]
+    clues = [
+        {"question_id": name, "clue": clue, "text": text, "word_end": clue + 1}
+        for name in names
+        for clue, text in enumerate(texts)
+    ]
+    lines = {"questions__jsonl": questions, "clues__jsonl": clues}
+    tables = {name: "".join(json.dumps(row) + "\n" for row in rows) for name, rows in lines.items()}
+    facts = {"dataset": "odd", "title": "Odd", "kind": "incremental"}
+    put(fresh.service.store, write(tmp_path / "odd", facts, questions=None, clues=None, **tables))
     rows = prompts(fresh.client, "/api/v1/datasets/odd/prompts.csv")
     expected = [(name, str(clue), " ".join(texts[: clue + 1])) for name in names for clue in range(len(texts))]
     assert [(row["question_id"], row["clue"], row["text"]) for row in rows] == expected
@@ -117,8 +114,7 @@ def check_filled(fresh, dataset, tmp_path, items):
         writer.writeheader()
         for index, row in enumerate(csv.DictReader(io.StringIO(answer, newline=""))):
             writer.writerow(row | {"guess": str(index % 90), "confidence": index / 1000})
-    report = ingest.import_paths(fresh.service.store, [path], ImportOptions(dataset=dataset, model="me"))
-    (run,) = report.runs
+    (run,) = put(fresh.service.store, path, dataset=dataset, model="me").runs
     facts = get(fresh.client, f"/api/v1/runs/{run}")
     assert (facts["items"], facts["missing_questions"]) == (items, 0)
 

@@ -1,7 +1,5 @@
 """Pages of a dataset with more runs than colours can distinguish."""
 
-import csv
-import json
 import re
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -12,9 +10,8 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from dashboard.ui.figure import end_labels
 from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, RunColours, RunStyle, run_colours
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
 from data.store import open_store
+from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.colour_vision import VISIONS, contrast, difference, lab
 from tests.helpers.drawn_pages import divided, drawn, words
 from tests.helpers.json_api import get
@@ -28,26 +25,20 @@ PAGES_WITH_RUNS = ("leaderboard", "reliability", "difficulty", "buzz")
 def crowd(tmp_path_factory):
     """An app whose only dataset has eighteen runs. The higher the number in a run's name, the better the run."""
     folder = tmp_path_factory.mktemp("crowd")
-    bundle = folder / "bundle"
-    (bundle / "responses").mkdir(parents=True)
-    (bundle / "dataset.json").write_text(json.dumps({"dataset": "crowd", "kind": "incremental"}))
-
-    def write(name, header, rows):
-        with (bundle / name).open("w", newline="") as out:
-            csv.writer(out).writerows([header, *rows])
-
-    questions = [f"q{index}" for index in range(RUNS)]
-    write("questions.csv", ["question_id", "answer", "category"], [[name, "yes", "AB"[name > "q5"]] for name in questions])
-    write("clues.csv", ["question_id", "clue", "text"], [[name, clue, "Is it?"] for name in questions for clue in (0, 1)])
-    for run in range(RUNS):
-        rows = [
-            [name, clue, "yes" if place <= run else "no", 0.9 if place <= run else 0.1, f"model {run}"]
-            for place, name in enumerate(questions)
-            for clue in (0, 1)
-        ]
-        write(f"responses/{run:02}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
-    import_paths(open_store(folder / "store"), [bundle], ImportOptions())
-    return create_app(Settings(store=str(folder / "store"), workers=1))
+    names = [f"q{index}" for index in range(RUNS)]
+    questions = [{"question_id": name, "answer": "yes", "category": "AB"[name > "q5"]} for name in names]
+    clues = [{"question_id": name, "clue": clue, "text": "Is it?"} for name in names for clue in (0, 1)]
+    answers = [
+        {"question_id": name, "clue": clue, "guess": "yes" if place <= run else "no", "confidence": 0.9 if place <= run else 0.1}
+        | {"model": f"model {run}"}
+        for run in range(RUNS)
+        for place, name in enumerate(names)
+        for clue in (0, 1)
+    ]
+    tables = {"questions": table(questions), "clues": table(clues), "responses": table(answers)}
+    store = open_store(folder / "store")
+    put(store, write(folder / "bundle", {"dataset": "crowd", "kind": "incremental"}, **tables))
+    return create_app(Settings(store=store.url, workers=1))
 
 
 def runs_of(app):
@@ -56,10 +47,10 @@ def runs_of(app):
     return {int(model.split()[1]): run for run, model, _ in facets.runs}
 
 
-def line_colours(app, page, query=""):
+def line_colours(app, page, query="", *item):
     """Return run id -> the colours of its lines on a page."""
     colours = {}
-    for spec in divided(app, page, query).figures.values():
+    for spec in divided(app, page, query, *item).figures.values():
         for trace in spec["data"]:
             if isinstance(trace.get("meta"), str) and "line" in trace:
                 colours.setdefault(trace["meta"], set()).add(trace["line"]["color"])
@@ -131,6 +122,15 @@ def test_coloured_lines_have_labels(crowd):
             labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
             panels = figures[name]["layout"].get("meta", {}).get("panels", 1)
             assert len(labels) == MAX_HIGHLIGHTED * panels, name
+
+
+def test_a_question_has_its_best_and_worst_run_in_colour(crowd):
+    """A third is the run that is surest and wrong. Runs that are chosen have their own colours."""
+    runs = runs_of(crowd)
+    shades = line_colours(crowd, "question", "", "crowd", "q9")
+    assert len(shades) == RUNS and 2 <= sum(shade != {"var(--run-other)"} for shade in shades.values()) <= 3
+    two = line_colours(crowd, "question", f"run={runs[3]}&run={runs[7]}", "crowd", "q9")
+    assert {*two} == {runs[3], runs[7]} and len(set.union(*two.values()) - {"var(--run-other)"}) == 2
 
 
 def test_a_withdrawal_does_not_change_other_runs_colours(crowd):

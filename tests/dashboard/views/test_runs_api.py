@@ -21,6 +21,7 @@ from data.store import open_store
 from data.store.models import merge
 from data.store.run_tags import change_tags
 from data.store.run_withdrawal import withdraw
+from tests.helpers.bundle_factory import write
 from tests.helpers.examples import examples
 from tests.helpers.json_api import error, get, table
 
@@ -32,6 +33,7 @@ HOSTILE = [
     "\ufeffx", "\u2028", "\x1f\x1e", "\x85", "\x01", "<script>alert(1)</script>", '{"a":1}', "[1,2]", "\\n", "\\", "#x", ";",
     "a;b\tc", "$x", "%s", "𝒳" * 50,
 ]  # fmt: skip
+NAMES = list(dict.fromkeys(name for name in [*HOSTILE, *(f"q{index}" for index in range(20))] if name.strip()))
 
 
 def client_of(folder):
@@ -39,34 +41,22 @@ def client_of(folder):
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory):
-    """Folders of three datasets: one with clues, one with classes, one with neither."""
-    root = tmp_path_factory.mktemp("bundles")
+def bare(tmp_path_factory):
+    """Folder of a store with three datasets and no runs: one with clues, one with classes, one with neither."""
+    root = tmp_path_factory.mktemp("bare")
+    questions = as_json_lines([{"question_id": name, "answer": "Paris [or City of Light]"} for name in NAMES])
+    clues = as_json_lines(
+        [{"question_id": name, "clue": clue, "text": f"two words {clue}"} for name in NAMES for clue in range(3)]
+    )
     for dataset, facts in {
-        "walk": {"kind": "incremental"},
-        "classed": {"kind": "single", "classes": CLASSES},
-        "free": {"kind": "single"},
-    }.items():
-        (root / dataset).mkdir()
-        (root / dataset / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset} | facts))
-        with (root / dataset / "questions.jsonl").open("w") as out:
-            out.writelines(json.dumps({"question_id": name, "answer": "Paris [or City of Light]"}) + "\n" for name in NAMES)
-        if dataset == "walk":
-            with (root / dataset / "clues.jsonl").open("w") as out:
-                out.writelines(
-                    json.dumps({"question_id": name, "clue": clue, "text": f"two words {clue}"}) + "\n"
-                    for name in NAMES
-                    for clue in range(3)
-                )
-    return root
-
-
-@pytest.fixture(scope="module")
-def bare(bundles, tmp_path_factory):
-    """Folder of a store with the three datasets and no runs."""
-    folder = tmp_path_factory.mktemp("bare") / "store"
-    ingest.import_paths(open_store(folder, threads=1), [bundles / name for name in ("walk", "classed", "free")], ImportOptions())
-    return folder
+        "walk": {"kind": "incremental"}, "classed": {"kind": "single", "classes": CLASSES}, "free": {"kind": "single"},
+    }.items():  # fmt: skip
+        facts |= {"dataset": dataset, "title": dataset}
+        tables = {"questions__jsonl": questions, "clues__jsonl": clues if dataset == "walk" else None}
+        write(root / dataset, facts, questions=None, clues=None, **tables)
+    bundles = [root / name for name in ("walk", "classed", "free")]
+    ingest.import_paths(open_store(root / "store", threads=1), bundles, ImportOptions())
+    return root / "store"
 
 
 @pytest.fixture
@@ -142,7 +132,6 @@ def check_round_trip(two_stores, tmp_path, rows, dataset):
     assert len(get(client_of(other), "/api/v1/runs")["runs"]) == 1
 
 
-NAMES = list(dict.fromkeys(name for name in [*HOSTILE, *(f"q{index}" for index in range(20))] if name.strip()))
 ROUND_TRIPS = {
     "hostile guesses": ("walk", [
         {"question_id": NAMES[at % len(NAMES)], "clue": at // len(NAMES), "guess": guess, "confidence": (at + 1) / 97}

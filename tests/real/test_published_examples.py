@@ -1,6 +1,5 @@
 """The worked examples of Sakai and of GRACE, computed with our kernels and compared with every printed cell."""
 
-import csv
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -21,11 +20,6 @@ EXAMPLES = {"Table 1": "1", "Table 4": "2", "Table 9": "3"}  # Sakai's tables wi
 SLIPS = {("sec. 4.2.1", "Y", "3", "abs_difference"): 0.033}
 
 
-def read(folder, name):
-    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def printed_as(value, printed):
     """Return whether a value rounds to the printed digits. A fraction such as 2/3 is compared as a number."""
     if "/" in printed:
@@ -33,11 +27,6 @@ def printed_as(value, printed):
         return value == pytest.approx(int(numerator) / int(denominator), abs=1e-12)
     digits = len(printed.partition(".")[2])
     return abs(value - float(printed)) <= 0.5 * 10.0**-digits + 1e-9
-
-
-@pytest.fixture(scope="module")
-def folder(shared):
-    return shared("../published")
 
 
 # -- Sakai -------------------------------------------------------------------------------------------------------------
@@ -90,16 +79,16 @@ class Example:
 
 
 @pytest.fixture(scope="module")
-def examples(folder):
+def examples(published):
     by_system = defaultdict(list)
-    for row in read(folder, "sakai_items_wide"):
+    for row in published("sakai_items_wide"):
         by_system[row["example"], row["system"]].append(row)
     return {key: Example(rows) for key, rows in by_system.items()}
 
 
 @pytest.fixture(scope="module")
-def sakai(folder):
-    return read(folder, "sakai_examples")
+def sakai(published):
+    return published("sakai_examples")
 
 
 def recomputed(examples, row):
@@ -216,16 +205,16 @@ def one_question(confidence, correct, curve):
 
 
 @pytest.fixture(scope="module")
-def table_6(folder):
-    rows = read(folder, "grace_table6")
+def table_6(published):
+    rows = published("grace_table6")
     correct = (numbers(rows, "correct_printed") + 1) / 2
     return rows, one_question(numbers(rows, "confidence_printed"), correct, numbers(rows, "h_implied"))
 
 
 @pytest.fixture(scope="module")
-def table_7(folder):
+def table_7(published):
     """The printed h_t are increments of the curve."""
-    rows = read(folder, "grace_table7")
+    rows = published("grace_table7")
     curve = np.cumsum(numbers(rows, "h_t_printed"))
     return rows, one_question(numbers(rows, "confidence_printed"), numbers(rows, "correct_inferred"), curve)
 
@@ -266,7 +255,7 @@ TEXT_ONLY = {
 }
 
 
-def test_grace_results_of_both_tables(folder, table_6, table_7):
+def test_grace_results_of_both_tables(published, table_6, table_7):
     six, seven = table_6[1], table_7[1]
     total = float(sums(six, ["buzz_share_sign_confidence"])["buzz_share_sign_confidence"][0])
     steps = numbers(table_7[0], "h_t_printed")
@@ -289,7 +278,7 @@ def test_grace_results_of_both_tables(folder, table_6, table_7):
         ("Table 7", "SH_3 in app. M text"): float(steps[-1] * right),
         ("Table 7", "unadjusted S_q = sum b g"): right,
     }
-    rows = {(row["table"], row["quantity"]): row for row in read(folder, "grace_tables6_7_results")}
+    rows = {(row["table"], row["quantity"]): row for row in published("grace_tables6_7_results")}
     assert rows.keys() == values.keys() | TEXT_ONLY.keys()
     for key, row in rows.items():
         assert bool(row["computed"]) == (key in values), key

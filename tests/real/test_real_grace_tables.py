@@ -77,7 +77,9 @@ def results(published):
 def test_table_6(imported, tables, results):
     run = worked(imported, "six")
     for step, row in zip(run.steps, tables["six"], strict=True):
-        assert step.h == pytest.approx(float(row["h_implied"])) and step.signed == pytest.approx(float(row["g_times_c"]))
+        assert step.h == pytest.approx(float(row["h_implied"])) and step.signed == pytest.approx(
+            float(row["g_times_c"]), abs=1e-12
+        )
         assert as_printed(step.adjusted, row["calscore_c_printed"])
     assert sum(step.adjusted for step in run.steps) == pytest.approx(float(results["sum of per-clue values"]))
     assert run.mean == pytest.approx(float(results["mean of per-clue values"]))
@@ -89,8 +91,10 @@ def test_table_7(imported, tables, results):
     run = worked(imported, "seven")
     for step, row in zip(run.steps, tables["seven"], strict=True):
         assert step.increment == pytest.approx(float(row["h_t_printed"]))
-        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"])) and as_printed(step.buzz_mass, row["b_t_printed"])
-        assert step.gained == pytest.approx(float(row["k_t_computed"])) and as_printed(step.gained, row["sh_printed"])
+        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"]), abs=1e-12) and as_printed(
+            step.buzz_mass, row["b_t_printed"]
+        )
+        assert step.gained == pytest.approx(float(row["k_t_computed"]), abs=1e-12) and as_printed(step.gained, row["sh_printed"])
     assert sum(step.gained for step in run.steps) == pytest.approx(float(results["sum K_t"]))
     assert run.remainder == pytest.approx(float(results["(1 - sum h) * sum b g"]))
     assert run.reward == pytest.approx(float(results["reward (eq. 2, h as increments)"]))

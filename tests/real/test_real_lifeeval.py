@@ -175,33 +175,23 @@ def table_2(published):
     return [row for row in published("published_metrics") if row["paper"].startswith("LifeEval") and row["table"] == "Table 2"]
 
 
-def test_table_2_to_the_last_digit(common, table_2):
-    computed = {
-        name: {"ece": answers.ece(), "pct_rounded": answers.rounded()}
-        | {key: answers.metric(key) for key in ("accuracy", "mean_confidence", "hard_easy_slope")}
-        for name, answers in common.items()
-    }
-    assert {len(answers.correct) for answers in common.values()} == {COMMON}
-    figures = [row for row in table_2 if row["metric"] != "n"]
-    assert len(figures) == 55
-    for row in figures:
-        # The file has four decimals, the paper three.
-        assert computed[row["model"]][row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
-
-
-def test_the_leaderboard_is_table_2(store, imported, table_2):
-    """By default, its common questions are those of the paper. Only the test of rounding differs."""
+def test_table_2_to_the_last_digit(store, imported, common, table_2):
+    """By default, the common questions of the leaderboard are those of the paper. Only the test of rounding differs."""
     snapshot = store.snapshot()
     selection = read_selection([("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in (*KEYS, "overconfidence")])
     assert (board.questions, board.common) == (808, COMMON)
     rows = {row.model: row for row in board.rows}
     assert all(row.ranked and row.questions == COMMON for row in rows.values())
-    for row in table_2:
-        if row["metric"] not in ("n", "pct_rounded"):
-            of_model = rows[NAMES[row["model"]]]
-            value = of_answered(of_model) if row["metric"] == "accuracy" else of_model.metrics[row["metric"]].value
-            assert value == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
+    assert {len(answers.correct) for answers in common.values()} == {COMMON}
+    figures = [row for row in table_2 if row["metric"] != "n"]
+    assert len(figures) == 55
+    for row in figures:
+        of_model = rows[NAMES[row["model"]]]
+        computed = {key: cell.value for key, cell in of_model.metrics.items()}
+        computed |= {"accuracy": of_answered(of_model), "pct_rounded": common[row["model"]].rounded()}
+        # The file has four decimals, the paper three.
+        assert computed[row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
 
 
 def test_table_2_counts_are_not_of_its_questions(board, table_2):

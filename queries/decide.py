@@ -183,15 +183,7 @@ def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
 
 
 def _run(evidence: Evidence, run: int, of_net_score: Evidence, place: int, metrics: dict[str, MetricValue]) -> RunDecisions:
-    """Return what the answers of a run are worth.
-
-    Args:
-        evidence: answers with a confidence.
-        run: index of the run in it.
-        of_net_score: the items of the net score.
-        place: index of the run in these.
-        metrics: of the run, by key.
-    """
+    """Return what the answers of a run are worth: ``run`` among those with a confidence, ``place`` among all of the net score."""
     check_time_limit()
     right, wrong = answered(THRESHOLDS, *of_net_score.items_of(place, NET_SCORE))
     above, count = right + wrong, float(of_net_score.run_facts(place)["items"])

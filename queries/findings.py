@@ -10,9 +10,9 @@ import msgspec
 
 from data.dataset_kinds import FORECAST
 from data.store import Snapshot
-from queries.confident_early_mistake import EarlyMistake, surest_early_mistake
 from queries.engine.primary_metric import has_people
 from queries.engine.ranked_metric_rows import MetricCell
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection
@@ -20,6 +20,25 @@ from queries.selection import Selection
 LEVEL = 0.95
 GAP = {"votes": CATALOGUE["ent_ce"], FORECAST: CATALOGUE["ece"]}  # by kind of dataset
 About = Literal["early_mistake", "gap", "spread"]
+
+
+class EarlyMistake(msgspec.Struct):
+    """A confident wrong guess at a clue, counted from 0, by which no human team had answered correctly.
+
+    After this clue, ``runs`` guessed, ``wrong`` of them wrongly. ``known`` is the share of teams that were right in the end.
+    """
+
+    question_id: str
+    clue: int
+    clues: int
+    run: str
+    model: str
+    elicitation: str
+    guess: str
+    confidence: float
+    wrong: int
+    runs: int
+    known: float
 
 
 class Finding(msgspec.Struct):
@@ -63,7 +82,7 @@ def findings(snapshot: Snapshot, selection: Selection) -> Findings:
 
 def _finding(snapshot: Snapshot, selection: Selection) -> Finding | None:
     if has_people(snapshot, selection.dataset):
-        mistake = surest_early_mistake(snapshot, selection).surest
+        mistake = surest_early_mistake(snapshot, selection)
         if mistake is not None:
             return Finding("early_mistake", mistake.run, mistake=mistake)
     kinds = snapshot.rows("select kind from datasets where dataset = $d", {"d": selection.dataset})
@@ -80,6 +99,40 @@ def finding_on(board: Leaderboard, kind: str) -> Finding | None:
     """Return the finding on a leaderboard with the metric of ``told_metric`` and intervals; None where there is none."""
     metric = told_metric(kind)
     return _spread(board, metric) if kind == FORECAST else _gap(board, metric)
+
+
+def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMistake | None:
+    """Return the most confident early mistake of a selection; None where there is none, or no people played.
+
+    Only questions that some team answered correctly in the end are considered. Questions that at least half of the teams answered
+    correctly come first, because people could know them. Ties go to the earlier question and clue. Guesses on which the gradings
+    of a run differ are left out: another grading may call them right.
+    """
+    with_clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(snapshot, selection, parameters, mark_disputed=True)
+    rows = snapshot.frame(
+        f"""{with_clauses},
+        answers as (select * from ({responses})),
+        known as (
+            select dataset, question_id, max(team_share) as share, max(clue) + 1 as clues from curves
+            where dataset = $story_dataset group by all having share > 0
+        ),
+        surest as (
+            select p.* from answers p
+            join curves h using (dataset, question_id, clue) join known using (dataset, question_id)
+            join chosen_questions q using (question_id)
+            where p.correct = 0 and not p.disputed and h.team_share = 0
+            order by share >= 0.5 desc, p.confidence desc, q.position, clue limit 1
+        )
+        select s.question_id, s.clue, k.clues, s.run, r.model, r.elicitation, coalesce(s.guess, '') as guess, s.confidence,
+            (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue and correct = 0)
+                as wrong,
+            (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue) as runs,
+            k.share as known
+        from surest s join known k using (dataset, question_id) join chosen_runs r using (run)""",
+        parameters | {"story_dataset": selection.dataset},
+    ).to_dicts()
+    return EarlyMistake(**rows[0]) if rows else None
 
 
 def _gap(board: Leaderboard, metric: Metric) -> Finding | None:

@@ -150,11 +150,7 @@ MAX_LISTED = 200
 
 
 class SureRun(RunName):
-    """How often a run is sure, and how often it is wrong then; ``sure`` and ``wrong`` count answers.
-
-    Attributes:
-        share: the share of its sure answers that are wrong; None if it is never sure.
-    """
+    """How often a run is sure, and how often it is wrong then. ``share`` is ``wrong`` / ``sure``; None if it is never sure."""
 
     answers: int
     sure: int
@@ -163,13 +159,9 @@ class SureRun(RunName):
 
 
 class ConfidentlyWrong(Answer):
-    """Answer of ``/api/v1/confidently-wrong``.
+    """Answer of ``/api/v1/confidently-wrong``; answers are sure from the confidence ``least``.
 
-    Attributes:
-        least: the confidence from which an answer is sure.
-        runs: the runs, most wrong answers first; all of their answers with a confidence count.
-        total: the number of wrong answers that are sure.
-        items: the surest of them.
+    ``runs`` come by their number of sure wrong answers, most first. There are ``total`` of these, and ``items`` are the surest.
     """
 
     least: float
@@ -197,10 +189,5 @@ def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = S
     )
     condition, limits = "p.confidence >= $w_least and p.correct < 0.5", {"w_least": least}
     first = _first_items(snapshot, counted, ("answered",), condition, limits, ORDERS["confidence"], limit)
-    return ConfidentlyWrong(
-        *head(snapshot, selection),
-        least,
-        [SureRun(**row) for row in runs.to_dicts()],
-        first.total,
-        first.items,
-    )
+    sure = [SureRun(**row) for row in runs.to_dicts()]
+    return ConfidentlyWrong(*head(snapshot, selection), least, sure, first.total, first.items)

@@ -361,23 +361,21 @@ def _runs(
     runs = []
     for (run, model, elicitation), part in parts.items():
         shown = of_likelier_side(part) if forecasts else part
-        answers = shown.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
-        counted = [row for row, answer in enumerate(answers) if answer["confidence"] is not None]
-        mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
-        for sample in sizes:
-            rows_of_sample = [row for row in counted if answers[row]["sample"] == sample]
-            mass[rows_of_sample] = buzz_mass([answers[row]["confidence"] for row in rows_of_sample])
-        for row, answer in enumerate(answers):
-            weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
-            share = weight * (2 * answer["correct"] - 1) * (answer["confidence"] or 0.0) / max(sizes[answer["sample"]], 1)
-            answer["buzz_mass"] = float(mass[row])
-            answer["contribution"] = number(share) if row in counted else None
+        counted = shown.with_row_index("row").drop_nulls("confidence")
+        mass, contribution = np.zeros(len(shown)), np.full(len(shown), np.nan)
+        for _, answers in counted.group_by("sample"):
+            confidence, correct = answers["confidence"].to_numpy(), answers["correct"].to_numpy()
+            mass[answers["row"]] = buzz_mass(confidence)
+            if curve is not None:
+                known = np.array([curve[clue] or 0.0 for clue in answers["clue"]])
+                contribution[answers["row"]] = (1 - known) * (2 * correct - 1) * confidence / len(answers)
+        clues = shown.with_columns(buzz_mass=mass, contribution=pl.Series(contribution, nan_to_null=True))
         point = None
-        if rules is not None and counted and not part["respondents"][0]:  # respondents are not a system that buzzes
-            first = part[counted].filter(pl.col("sample").eq_missing(answers[counted[0]]["sample"]))
+        if rules is not None and len(counted) and not part["respondents"][0]:  # respondents are not a system that buzzes
+            first = part[counted["row"]].filter(pl.col("sample").eq_missing(pl.lit(counted["sample"][0])))
             score = float_array(first[rules.scale])
             point = buzzpoint(first["clue"].to_numpy(), score, rules.threshold_of(run), best.get(run))
-        last = part.row(counted[-1], named=True) if counted else {"options": None, "option_names": None}
+        last = part.row(counted["row"][-1], named=True) if len(counted) else {"options": None, "option_names": None}
         runs.append(
             RunResponses(
                 run=run,
@@ -386,7 +384,7 @@ def _runs(
                 metrics={metric.key: values[run].get(metric.key) for metric in metrics},
                 shares=_shares(votes, last["options"], last["option_names"] or class_names),
                 buzzpoint=point,
-                clues=[ClueResponse(**answer) for answer in answers],
+                clues=[ClueResponse(**answer) for answer in clues.select(ClueResponse.__struct_fields__).to_dicts()],
             )
         )
     return runs

@@ -142,15 +142,9 @@ class _Part(NamedTuple):
 
 
 class MeasuredParts(NamedTuple):
-    """Measurements of each run on each part, each of shape (parts, runs); all but the first are fields of ``Slice``.
+    """Measurements of each run on each part, each of shape (parts, runs), as in ``Slice``.
 
-    Attributes:
-        testable: whether there are enough questions and clusters, the metric is defined, and its interval has a width.
-        questions: number of questions of the part that the run answered.
-        values: of the metric on the part.
-        references: of the run itself on the whole selection, or of the reference run on the part.
-        differences: values minus references; with the sign reversed if higher values of the metric are better.
-        low, high: 95 % interval of the difference.
+    ``testable`` says whether there are enough questions and clusters, the metric is defined, and its interval has a width.
     """
 
     testable: NDArray[np.bool_]

@@ -7,7 +7,7 @@ import polars as pl
 
 from data.quizbowl.question_words import words_in_power
 from data.store import Snapshot
-from queries.selection import Answer, Selection, selection_keys
+from queries.selection import Answer, Selection, head
 from queries.selection.parameter_kinds import BadRequest
 
 BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "power", "guess", "place", "places")
@@ -139,18 +139,17 @@ def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = Non
         raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} is called {team!r}.", "team")
     if room is not None and not _is_known(snapshot, selection.dataset, "match_id", room):
         raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} played in a room {room!r}.", "room")
-    head = (snapshot.version, selection_keys(selection))
     if exposures.is_empty():
-        return Teams(*head, NO_TEAMS, [], [], [], [], [])
+        return Teams(*head(snapshot, selection), NO_TEAMS, [], [], [], [], [])
     chosen = [pl.col(key) == name for key, name in (("team", team), ("room", room)) if name is not None]
     listed = buzzes.filter(*chosen) if chosen else buzzes.clear()
     return Teams(
-        *head,
+        *head(snapshot, selection),
         None,
         [TeamRow(**row) for row in _teams(exposures, buzzes).to_dicts()],
         [CategoryBuzzing(**row) for row in _categories(questions, exposures, buzzes).to_dicts()],
         [QuestionBuzzing(**row) for row in _questions(questions, exposures, buzzes).to_dicts()],
-        _rooms(exposures, buzzes),
+        msgspec.convert(_rooms(exposures, buzzes).to_dicts(), list[RoomRow]),
         [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
     )
 
@@ -257,22 +256,18 @@ def _questions(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.Data
     return rows.join(first, on="question_id", how="left", maintain_order="left").select(QuestionBuzzing.__struct_fields__)
 
 
-def _rooms(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> list[RoomRow]:
+def _rooms(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
     heard = exposures.group_by("room").agg(
         questions=pl.col("question_id").n_unique(), marked=pl.col("marked").any(), teams=pl.col("team").n_unique()
     )
     buzzed = buzzes.group_by("room").agg(
         converted=pl.col("question_id").filter("correct").n_unique(), powers=pl.col("power").sum()
     )
-    rooms = heard.filter(pl.col("teams") > 1).join(buzzed, on="room", how="left")
-    rooms = rooms.with_columns(pl.col("converted", "powers").fill_null(0).cast(pl.Int64)).sort("room")
+    rooms = heard.filter(pl.col("teams") > 1).drop("teams").join(buzzed, on="room", how="left")
+    rooms = rooms.with_columns(pl.col("converted", "powers").fill_null(0).cast(pl.Int64))
     by_team = buzzes.group_by("room", "team").agg(correct=pl.col("correct").sum(), incorrect=(~pl.col("correct")).sum())
     teams = exposures.select("room", "team").unique().join(by_team, on=["room", "team"], how="left")
     teams = teams.with_columns(pl.col("correct", "incorrect").fill_null(0).cast(pl.Int64))
-    in_room: dict[str, list[RoomTeam]] = {}
-    for room, *team in teams.sort("correct", "incorrect", "team", descending=[True, False, False]).iter_rows():
-        in_room.setdefault(room, []).append(RoomTeam(*team))
-    return [
-        RoomRow(row["room"], row["questions"], row["converted"], row["powers"] if row["marked"] else None, in_room[row["room"]])
-        for row in rooms.to_dicts()
-    ]
+    teams = teams.sort("correct", "incorrect", "team", descending=[True, False, False])
+    in_room = teams.group_by("room", maintain_order=True).agg(teams=pl.struct("team", "correct", "incorrect"))
+    return rooms.join(in_room, on="room").with_columns(powers=pl.when("marked").then("powers")).drop("marked").sort("room")

@@ -83,6 +83,12 @@ def offered(snapshot):
 
 
 @pytest.fixture(scope="session")
+def run_of(offered):
+    """Ids of the runs of ``relay`` by model and elicitation."""
+    return {(model, elicitation): run for run, model, elicitation in offered["relay"].runs}
+
+
+@pytest.fixture(scope="session")
 def polls_folder(tmp_path_factory):
     """The bundle ``polls``; ``quiz`` and ``relay`` are in the same folder."""
     root = tmp_path_factory.mktemp("polled")

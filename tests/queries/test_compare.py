@@ -30,11 +30,6 @@ def known(value):
     return None if math.isnan(value) else pytest.approx(value, abs=1e-10)
 
 
-@pytest.fixture(scope="module")
-def run_of(offered):
-    return {(model, elicitation): run for run, model, elicitation in offered["relay"].runs}
-
-
 def both_answered(rows, a, b):
     """Return a mask of the clues that both runs answered."""
     width = max(question["clues"] for question in rows.questions)

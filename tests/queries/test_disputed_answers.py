@@ -7,8 +7,8 @@ import pytest
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from queries.breakdown import unsolved
-from queries.confident_early_mistake import surest_early_mistake
 from queries.engine.disputed_answers import disputed_runs
+from queries.findings import surest_early_mistake
 from queries.gradings import grading_coverage, gradings
 from queries.items import items
 from queries.leaderboard import grading_disagreement, leaderboard
@@ -188,5 +188,5 @@ def test_corrections_count_unless_another_grading_is_named(original, tmp_path):
 
 
 def test_the_story_of_the_first_page_is_about_no_disputed_guess(by_clue):
-    surest = surest_early_mistake(by_clue, TOY).surest
+    surest = surest_early_mistake(by_clue, TOY)
     assert (surest.guess, surest.confidence) == ("Oslo", 0.6)  # Rome, at 0.9, is disputed

@@ -12,9 +12,9 @@ RELAY = Selection("relay")
 
 
 @pytest.fixture(scope="module")
-def plain(rows):
+def plain(run_of):
     """Id of a run that answered every clue right or wrong."""
-    return next(run["run"] for run in rows["relay"].runs if (run["model"], run["elicitation"]) == ("plain", "verbalized"))
+    return run_of["plain", "verbalized"]
 
 
 def as_run(rows, run, questions):

@@ -5,14 +5,13 @@ import itertools
 import json
 import math
 
-import msgspec
 import pytest
 
 from data.store import open_store
 from queries.buzzing import Buzzpoint, Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
-from queries.question import Question, question
+from queries.question import question
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
@@ -133,12 +132,6 @@ def test_an_unknown_question_is_refused(snapshot, dataset, name):
     with pytest.raises(BadRequest) as caught:
         question(snapshot, Selection(dataset), name)
     assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_question", "question_id", 404)
-
-
-@pytest.mark.parametrize("selection, name", [(RELAY, "r05"), (RELAY, "r10"), (Selection("spans"), "s6")], ids=str)
-def test_it_survives_json(snapshot, selection, name):
-    answered = question(snapshot, selection, name)
-    assert msgspec.json.decode(msgspec.json.encode(answered), type=Question) == answered
 
 
 # -- buzzpoints --------------------------------------------------------------------------------------------------------

@@ -259,6 +259,10 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
     after = slowly(
         method, rows["relay"].answered(selection, run.run), dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
     )
+    _check_after(run, after, conventions)
+
+
+def _check_after(run, after, conventions):
     for metric in METRICS:
         now = reference.METRICS[metric.key](list(after.values()), conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
@@ -270,9 +274,7 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
-    for metric in METRICS:
-        now = reference.METRICS[metric.key](list(after.values()), selection.conventions)
-        assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
+    _check_after(run, after, selection.conventions)
 
 
 @ANY
@@ -289,7 +291,9 @@ def test_the_temperature_of_a_run_is_that_of_all_its_items(snapshot):
         if run.slope is None or not 0.01 < run.slope < 10:
             continue
         odds, right = log_odds(items[(run.run,)]["confidence"].to_numpy()), items[(run.run,)]["correct"].to_numpy()
-        likeliest = minimize_scalar(_loss, bounds=(1e-3, 20), args=(odds, right), method="bounded").x
+        likeliest = minimize_scalar(
+            lambda slope, odds, right: minus_likelihood(slope * odds, right), args=(odds, right), bounds=(1e-3, 20)
+        ).x
         assert run.slope == pytest.approx(likeliest, abs=1e-3) and run.intercept == 0
         checked += 1
     assert checked > 1
@@ -381,7 +385,3 @@ def test_a_confidence_that_is_no_share_is_recalibrated_alone(polled):
     """The confidences of ``quiz`` are all 1/2, whatever the shares."""
     selection = Selection("quiz", common=False)
     assert {run.fitted_to for run in recalibration(polled, selection, "temperature", [CATALOGUE["brier"]]).runs} == {"confidence"}
-
-
-def _loss(slope, odds, right):
-    return np.sum(np.logaddexp(0, slope * odds) - right * slope * odds)

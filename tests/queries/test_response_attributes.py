@@ -20,9 +20,9 @@ from queries.buzzing.parameters import Rules
 from queries.buzzing.thresholds import threshold_explorer
 from queries.changes import pinned_version
 from queries.compare import comparisons
-from queries.confident_early_mistake import surest_early_mistake
 from queries.datasets import datasets
 from queries.decide import decide
+from queries.findings import surest_early_mistake
 from queries.gradings import graded_guesses, gradings
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people

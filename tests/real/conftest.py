@@ -1,10 +1,9 @@
 """Fixtures for tests with real data, which lies next to the checkout. Without the data, these tests are skipped."""
 
-import csv
-
 import pytest
 
 from data.store import open_store
+from tests.helpers.bundle_factory import records
 from tests.helpers.paths import ROOT
 
 SHARED = ROOT.parent / "shared" / "data"
@@ -23,11 +22,16 @@ def shared():
     return folder
 
 
+@pytest.fixture(scope="session")
+def published(shared):
+    """Return a function that gives the rows of a table of numbers that were collected from the papers."""
+    return lambda name: records((shared("../published") / f"{name}.csv").read_text(encoding="utf-8"))
+
+
 @pytest.fixture(scope="module")
 def released(shared):
     """Buzzes of GRACE, as they were released."""
-    with (shared("grace") / "grace_buzzes_notext.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+    return records((shared("grace") / "grace_buzzes_notext.csv").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

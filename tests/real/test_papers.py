@@ -1,11 +1,11 @@
 """docs/papers.md names tests that exist, and lists every table and figure whose numbers were collected from the papers."""
 
 import ast
-import csv
 import re
 
 import pytest
 
+from tests.helpers.bundle_factory import records
 from tests.helpers.paths import ROOT
 
 TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -16,11 +16,6 @@ PAPERS = {"GRACE": "GRACE", "LifeEval": "LifeEval", "Baan": "Baan et al."}
 def section(paper):
     """Return the part of the page about a paper, which is named as in the files."""
     return next(SECTIONS[title] for name, title in PAPERS.items() if paper.startswith(name))
-
-
-def collected(shared, name, place):
-    with (shared("../published") / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
-        return sorted({(row["paper"], row[place]) for row in csv.DictReader(lines)})
 
 
 def is_named(place, text):
@@ -44,8 +39,8 @@ def test_every_test_that_is_named_exists():
 
 
 def test_every_published_table_is_listed():
-    with (ROOT / "queries" / "facts" / "published_tables.csv").open(encoding="utf-8", newline="") as lines:
-        tables = [(row["paper"], row["table"]) for row in csv.DictReader(lines)]
+    listed = records((ROOT / "queries" / "facts" / "published_tables.csv").read_text(encoding="utf-8"))
+    tables = [(row["paper"], row["table"]) for row in listed]
     assert tables and [table for paper, table in tables if table not in section(paper)] == []
 
 
@@ -53,6 +48,6 @@ def test_every_published_table_is_listed():
 @pytest.mark.parametrize(
     ("name", "place"), [("baan_figure_numbers", "place"), ("lifeeval_text_numbers", "place"), ("published_metrics", "table")]
 )
-def test_every_collected_number_is_listed(shared, name, place):
-    places = collected(shared, name, place)
+def test_every_collected_number_is_listed(published, name, place):
+    places = sorted({(row["paper"], row[place]) for row in published(name)})
     assert places and [key for key in places if not is_named(key[1], section(key[0]))] == []

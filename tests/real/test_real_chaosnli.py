@@ -1,6 +1,5 @@
 """ChaosNLI-SNLI and the classifiers of Baan et al. 2022, imported and compared with the released figures and the paper's."""
 
-import csv
 import gzip
 import json
 
@@ -122,14 +121,12 @@ APART = {
 KEYS = {"ent_ce_abs_mean": "ent_ce_abs", "dist_ce_mean": "dist_ce"}
 
 
-def test_published_figures(board, shared):
-    path = shared("chaosnli").parents[1] / "published" / "published_metrics.csv"
-    with path.open(encoding="utf-8", newline="") as lines:
-        published = [
-            row for row in csv.DictReader(lines) if row["paper"] == "Baan et al. 2022" and row["slice"] == "ChaosNLI-SNLI"
-        ]
-    assert len(published) == 24
-    for row in published:
+def test_published_figures(board, published):
+    rows = [
+        row for row in published("published_metrics") if row["paper"] == "Baan et al. 2022" and row["slice"] == "ChaosNLI-SNLI"
+    ]
+    assert len(rows) == 24
+    for row in rows:
         key, model = KEYS.get(row["metric"], row["metric"]), row["model"]
         seeds = SEEDS[:1] if key in ("kl_ref", "tvd_ref") else SEEDS
         names = [f"{model}-{seed}" for seed in seeds] if model.startswith("RoBERTa") else [model]
@@ -214,9 +211,8 @@ def ece(shares, votes):
     return float(bins.ece(*(np.bincount(place, weights, 10) for weights in (None, confidence, correct))))
 
 
-def test_figures_of_seed_0(shared, seed_0, votes):
-    with (shared("../published") / "baan_figure_numbers.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+def test_figures_of_seed_0(published, seed_0, votes):
+    rows = published("baan_figure_numbers")
     checked = 0
     for row in rows:
         if row["dataset"] == "ChaosNLI-MNLI" or (row["place"], row["measure"]) in NOT_RECOMPUTED:
@@ -249,14 +245,13 @@ def test_figures_that_t_2_does_not_give(seed_0, votes):
     assert centres[2.25] == (0.12, 0.11)
 
 
-def test_table_2_is_of_seed_0_at_t_2(shared, seed_0, votes):
+def test_table_2_is_of_seed_0_at_t_2(published, seed_0, votes):
     """The printed values lie among those of 400 draws of the reference, within 0.002, as the product computes them."""
-    with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
-        printed = {
-            (row["model"], row["metric"]): float(row["value"])
-            for row in csv.DictReader(lines)
-            if row["paper"] == "Baan et al. 2022" and row["table"] == "Table 2" and row["model"] != "H2"
-        }
+    printed = {
+        (row["model"], row["metric"]): float(row["value"])
+        for row in published("published_metrics")
+        if row["paper"] == "Baan et al. 2022" and row["table"] == "Table 2" and row["model"] != "H2"
+    }
     pi = distributions.vote_shares(votes)
 
     def histogram(distance):

@@ -58,24 +58,6 @@ def imported(store, released, tmp_path_factory):
     return store.snapshot()
 
 
-def test_counts(imported):
-    counts = imported.rows(
-        "select team_kind, correct, count(*), count(distinct team) from buzzes where dataset = 'grace' group by all order by all"
-    )
-    assert [row[:3] for row in counts] == [
-        ("human", False, 292),
-        ("human", True, 1079),
-        ("model", False, 110),
-        ("model", True, 268),
-    ]
-    teams = "select team_kind, count(distinct team) from exposures where dataset = 'grace' group by 1 order by 1"
-    assert imported.rows(teams) == [("human", 17), ("model", 3)]
-    # The index 128 appears in two packets: each is a question of its own.
-    assert imported.rows(
-        "select count(*), count(distinct split_part(question_id, '/', 2)) from questions where dataset = 'grace'"
-    ) == [(240, 239)]
-
-
 def test_curves_are_of_people_alone(imported):
     with_models, without = (
         imported.rows("select * exclude (dataset) from curves where dataset = $d order by question_id, clue", {"d": dataset})

@@ -13,6 +13,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.calscore_steps import clue_steps
 from queries.selection import Selection
+from tests.helpers.bundle_factory import records
 
 pytestmark = pytest.mark.real
 
@@ -21,18 +22,13 @@ pytestmark = pytest.mark.real
 PEOPLE = {"six": ([(1, 9), (2, 3), (12, 3), (120, 0)], 0), "seven": ([(1, 0), (1, 0), (2, 0), (3, 0)], 3)}
 
 
-def printed(shared, name):
-    with (shared("../published") / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def as_printed(value, text):
     return abs(value - float(text)) <= 0.5 * 10.0 ** -len(text.partition(".")[2]) + 1e-9
 
 
 @pytest.fixture(scope="module")
-def tables(shared):
-    return {"six": printed(shared, "grace_table6"), "seven": printed(shared, "grace_table7")}
+def tables(published):
+    return {"six": published("grace_table6"), "seven": published("grace_table7")}
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +70,16 @@ def worked(imported, name):
 
 
 @pytest.fixture(scope="module")
-def results(shared):
-    return {row["quantity"]: row["computed"] for row in printed(shared, "grace_tables6_7_results")}
+def results(published):
+    return {row["quantity"]: row["computed"] for row in published("grace_tables6_7_results")}
 
 
 def test_table_6(imported, tables, results):
     run = worked(imported, "six")
     for step, row in zip(run.steps, tables["six"], strict=True):
-        assert step.h == pytest.approx(float(row["h_implied"])) and step.signed == pytest.approx(float(row["g_times_c"]))
+        assert step.h == pytest.approx(float(row["h_implied"])) and step.signed == pytest.approx(
+            float(row["g_times_c"]), abs=1e-12
+        )
         assert as_printed(step.adjusted, row["calscore_c_printed"])
     assert sum(step.adjusted for step in run.steps) == pytest.approx(float(results["sum of per-clue values"]))
     assert run.mean == pytest.approx(float(results["mean of per-clue values"]))
@@ -93,8 +91,10 @@ def test_table_7(imported, tables, results):
     run = worked(imported, "seven")
     for step, row in zip(run.steps, tables["seven"], strict=True):
         assert step.increment == pytest.approx(float(row["h_t_printed"]))
-        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"])) and as_printed(step.buzz_mass, row["b_t_printed"])
-        assert step.gained == pytest.approx(float(row["k_t_computed"])) and as_printed(step.gained, row["sh_printed"])
+        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"]), abs=1e-12) and as_printed(
+            step.buzz_mass, row["b_t_printed"]
+        )
+        assert step.gained == pytest.approx(float(row["k_t_computed"]), abs=1e-12) and as_printed(step.gained, row["sh_printed"])
     assert sum(step.gained for step in run.steps) == pytest.approx(float(results["sum K_t"]))
     assert run.remainder == pytest.approx(float(results["(1 - sum h) * sum b g"]))
     assert run.reward == pytest.approx(float(results["reward (eq. 2, h as increments)"]))
@@ -104,7 +104,7 @@ def test_table_7(imported, tables, results):
 
 def test_the_page_and_the_table_show_them(imported):
     app = create_app(Settings(store=imported.url, workers=1))
-    rows = list(csv.DictReader(app.test_client().get("/api/v1/clue-steps/example/seven.csv").text.splitlines()))
+    rows = records(app.test_client().get("/api/v1/clue-steps/example/seven.csv").text)
     assert [round(float(row["gained"]), 4) for row in rows] == [0, 0.063, 0.1692, 0.27]
     answer = app.test_client().get("/api/v1/clue-steps/example/seven").json
     assert [step["gained"] for step in answer["runs"][0]["steps"]] == [float(row["gained"]) for row in rows]

@@ -1,17 +1,15 @@
 """The life table of the product, compared with the file of the Social Security Administration and LifeEval's own values."""
 
-import csv
-
 import pytest
 
 from data.life_table import best_guess, death_probabilities
+from tests.helpers.bundle_factory import records
 
 pytestmark = pytest.mark.real
 
 
 def rows(path):
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        return list(csv.DictReader(lines))
+    return records(path.read_text(encoding="utf-8-sig"))
 
 
 @pytest.mark.parametrize("sex", ["male", "female"])

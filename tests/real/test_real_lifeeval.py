@@ -1,6 +1,5 @@
 """The released answers of eleven models to LifeEval, imported and compared with the figures of the paper."""
 
-import csv
 import json
 from collections import defaultdict
 
@@ -14,6 +13,7 @@ from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import read_facets, read_selection
+from tests.helpers.bundle_factory import records
 from tests.helpers.lifeeval_models import NAMES
 from tests.helpers.run_tables import with_runs
 
@@ -171,38 +171,27 @@ def common(store, imported):
 
 
 @pytest.fixture(scope="module")
-def table_2(shared):
-    with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
-        return [row for row in csv.DictReader(lines) if row["paper"].startswith("LifeEval") and row["table"] == "Table 2"]
+def table_2(published):
+    return [row for row in published("published_metrics") if row["paper"].startswith("LifeEval") and row["table"] == "Table 2"]
 
 
-def test_table_2_to_the_last_digit(common, table_2):
-    computed = {
-        name: {"ece": answers.ece(), "pct_rounded": answers.rounded()}
-        | {key: answers.metric(key) for key in ("accuracy", "mean_confidence", "hard_easy_slope")}
-        for name, answers in common.items()
-    }
-    assert {len(answers.correct) for answers in common.values()} == {COMMON}
-    figures = [row for row in table_2 if row["metric"] != "n"]
-    assert len(figures) == 55
-    for row in figures:
-        # The file has four decimals, the paper three.
-        assert computed[row["model"]][row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
-
-
-def test_the_leaderboard_is_table_2(store, imported, table_2):
-    """By default, its common questions are those of the paper. Only the test of rounding differs."""
+def test_table_2_to_the_last_digit(store, imported, common, table_2):
+    """By default, the common questions of the leaderboard are those of the paper. Only the test of rounding differs."""
     snapshot = store.snapshot()
     selection = read_selection([("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in (*KEYS, "overconfidence")])
     assert (board.questions, board.common) == (808, COMMON)
     rows = {row.model: row for row in board.rows}
     assert all(row.ranked and row.questions == COMMON for row in rows.values())
-    for row in table_2:
-        if row["metric"] not in ("n", "pct_rounded"):
-            of_model = rows[NAMES[row["model"]]]
-            value = of_answered(of_model) if row["metric"] == "accuracy" else of_model.metrics[row["metric"]].value
-            assert value == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
+    assert {len(answers.correct) for answers in common.values()} == {COMMON}
+    figures = [row for row in table_2 if row["metric"] != "n"]
+    assert len(figures) == 55
+    for row in figures:
+        of_model = rows[NAMES[row["model"]]]
+        computed = {key: cell.value for key, cell in of_model.metrics.items()}
+        computed |= {"accuracy": of_answered(of_model), "pct_rounded": common[row["model"]].rounded()}
+        # The file has four decimals, the paper three.
+        assert computed[row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
 
 
 def test_table_2_counts_are_not_of_its_questions(board, table_2):
@@ -225,9 +214,8 @@ def test_rounding_in_floats_misses_multiples(common):
     assert 100 * 0.55 % 5 != 0 and any(answers.metric("pct_rounded") > answers.rounded() for answers in common.values())
 
 
-def test_figures_of_the_text(common, table_2, shared):
-    with (shared("../published") / "lifeeval_text_numbers.csv").open(encoding="utf-8", newline="") as lines:
-        printed = {row["quantity"]: row["printed"] for row in csv.DictReader(lines)}
+def test_figures_of_the_text(common, table_2, shared, published):
+    printed = {row["quantity"]: row["printed"] for row in published("lifeeval_text_numbers")}
     kinds = {row["model"]: row["slice"] for row in table_2}
     by_kind = {kind: [common[name] for name in common if kinds[name] == kind] for kind in ("chat", "reasoning")}
     everyone = list(common.values())
@@ -257,10 +245,9 @@ def test_figures_of_the_text(common, table_2, shared):
 def accuracy_of_common_questions(shared, question_set):
     """Return the accuracy on the questions of another set that all eleven models answered."""
     grades = defaultdict(list)
-    with (shared("lifeeval") / "llm-confidence-correct.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            if row["qset"] == question_set:
-                grades[row["question_id"]].append(row["correct"] == "TRUE")
+    for row in records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8")):
+        if row["qset"] == question_set:
+            grades[row["question_id"]].append(row["correct"] == "TRUE")
     return np.mean([np.mean(values) for values in grades.values() if len(values) == 11])
 
 
@@ -268,12 +255,9 @@ def test_lsat_accuracy_is_near_but_not_the_printed_one(shared):
     assert accuracy_of_common_questions(shared, "lsat_ar_test") == pytest.approx(0.584, abs=5e-4)  # printed: 58.6 %
 
 
-def test_counts_of_the_appendix(common, shared):
-    folder = shared("../published")
-    with (folder / "lifeeval_text_numbers.csv").open(encoding="utf-8", newline="") as lines:
-        printed = {row["quantity"]: row["printed"] for row in csv.DictReader(lines) if row["place"] == "app. G"}
-    with (folder / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["paper"].startswith("LifeEval") and row["metric"] == "n"]
+def test_counts_of_the_appendix(common, published):
+    printed = {row["quantity"]: row["printed"] for row in published("lifeeval_text_numbers") if row["place"] == "app. G"}
+    rows = [row for row in published("published_metrics") if row["paper"].startswith("LifeEval") and row["metric"] == "n"]
     judged = sum(len(answers.correct) for answers in common.values())
     without_evidence = sum(int(row["value"]) for row in rows if row["table"].startswith("Table 5"))
     assert printed["responses judged"] == f"{judged:,} = {COMMON} x {len(common)}"

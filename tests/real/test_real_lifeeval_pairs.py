@@ -1,12 +1,12 @@
 """LifeEval's pairs of confidence and correctness, as released: 72,185 rows on five question sets."""
 
-import csv
 from collections import Counter
 
 import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from tests.helpers.bundle_factory import records
 from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real
@@ -14,8 +14,7 @@ pytestmark = pytest.mark.real
 
 def test_every_pair_is_in_a_run(shared, store):
     path = shared("lifeeval") / "llm-confidence-correct.csv"
-    with path.open(encoding="utf-8", newline="") as lines:
-        pairs = list(csv.DictReader(lines))
+    pairs = records(path.read_text(encoding="utf-8"))
     assert len(pairs) == 72_185
     report = import_paths(store, [path], ImportOptions())
     assert report.repaired == {} and report.warnings == []

@@ -4,7 +4,6 @@ The figures print no numbers. The numbers below come from the appendix's two tab
 repository (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
 """
 
-import csv
 from collections import defaultdict
 
 import numpy as np
@@ -18,6 +17,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection, read_facets, read_selection
+from tests.helpers.bundle_factory import records
 from tests.helpers.lifeeval_models import NAMES
 from tests.helpers.paths import ROOT
 
@@ -47,7 +47,7 @@ ECE = {
 
 @pytest.fixture(scope="module")
 def pairs(shared):
-    return shared("lifeeval") / "llm-confidence-correct.csv"
+    return records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,8 @@ def test_the_release_gives_the_bundled_files_again(shared, tmp_path):
 
 def test_bundled_pairs_are_those_of_the_release(pairs, snapshot):
     """Counts and means of every model on every set, by numpy from the released file."""
-    with pairs.open(encoding="utf-8", newline="") as lines:
-        released = list(csv.DictReader(lines))
     expected, of_runs = {}, defaultdict(list)
-    for row in released:
+    for row in pairs:
         for column, elicitation in (("stated_confidence", "verbalized"), ("chosen_token_confidence", "token")):
             if row[column] != "NA":
                 key = f"lifeeval-{row['qset'].replace('_', '-')}", row["llm"], elicitation
@@ -97,7 +95,7 @@ def test_bundled_pairs_are_those_of_the_release(pairs, snapshot):
         metrics = [CATALOGUE[key] for key in ("mean_confidence", "accuracy", "brier")]
         for row in leaderboard(snapshot, selected(snapshot, dataset, ("common", "0")), metrics).rows:
             stored[dataset, row.model, row.elicitation] = [row.items, *(row.metrics[metric.key].value for metric in metrics)]
-    assert len(released) == 72_185 and stored.keys() == expected.keys() and len(stored) == 63
+    assert len(pairs) == 72_185 and stored.keys() == expected.keys() and len(stored) == 63
     assert stored == {key: pytest.approx(values, abs=1e-12) for key, values in expected.items()}
 
 
@@ -112,8 +110,8 @@ def test_bundled_answers_are_those_of_the_release(shared, snapshot):
             where state is null and not failed"""
         stored = snapshot.rows(sql)
         assert sorted(stored) == sorted(usable.select("Question ID", "Answer", "Confidence").rows())
-    with (shared("lifeeval") / "fin_le_data.csv").open(encoding="utf-8", newline="") as lines:
-        people = sorted((row["LifeEvalQ"], float(row["PGuess"]), float(row["PConf"]) / 100) for row in csv.DictReader(lines))
+    given = records((shared("lifeeval") / "fin_le_data.csv").read_text(encoding="utf-8"))
+    people = sorted((row["LifeEvalQ"], float(row["PGuess"]), float(row["PConf"]) / 100) for row in given)
     sql = f"select question_id, guess::double as guess, confidence from {snapshot.responses(runs(snapshot, 'People'))}"
     assert sorted(snapshot.rows(sql)) == people and len(people) == 980
     assert "R_" not in "".join(sample for (sample,) in snapshot.rows(
@@ -136,8 +134,8 @@ def test_the_bundled_answers_give_table_2(snapshot):
     assert board.common == 751
     rows = {row.model: {key: row.metrics[key].value for key in keys} for row in board.rows if row.model in MODELS}
     assert len(rows) == 11
-    with (ROOT / "queries" / "facts" / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
-        printed = [row for row in csv.DictReader(lines) if row["table"] == "lifeeval-table-2"]
+    facts = records((ROOT / "queries" / "facts" / "published_metrics.csv").read_text(encoding="utf-8"))
+    printed = [row for row in facts if row["table"] == "lifeeval-table-2"]
     compared = 0
     for row in printed:
         values = rows[NAMES[row["model"]]]
@@ -174,11 +172,9 @@ def test_ece_by_set_is_figure_12(snapshot):
 def test_reliability_by_set_is_figure_9(pairs, snapshot):
     """The bins of every model on every set are compared with bins counted from the file."""
     answers = defaultdict(dict)
-    with pairs.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            answers[row["qset"]].setdefault(row["llm"], {})[row["question_id"]] = (
-                float(row["stated_confidence"]), row["correct"] == "TRUE",
-            )  # fmt: skip
+    for row in pairs:
+        answer = (float(row["stated_confidence"]), row["correct"] == "TRUE")
+        answers[row["qset"]].setdefault(row["llm"], {})[row["question_id"]] = answer
     compared = 0
     for name, of_models in answers.items():
         selection = Selection(

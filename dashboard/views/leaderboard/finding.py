@@ -22,8 +22,7 @@ from dashboard.ui.text import CURVE_NAMES, percent, short
 from dashboard.views.leaderboard.sections import confidence_gap, metric_figure, metrics_table
 from dashboard.views.question.figures import clues_figure, confidence_table
 from data.plurals import counted
-from queries.confident_early_mistake import EarlyMistake
-from queries.findings import Finding, findings
+from queries.findings import EarlyMistake, Finding, findings
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE
 from queries.question import question as question_query

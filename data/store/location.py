@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from data.store.errors import StoreError
-from data.store.files import FolderFiles, StoreFiles
+from data.store.files import StoreFiles
 from data.store.register import FolderRegister, Register
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
@@ -44,7 +44,7 @@ def read_location(url: str | Path) -> Location:
     text = str(url)
     if not SCHEME.match(text):
         folder = Path(url).expanduser().absolute()
-        return Location(str(folder), str(folder), FolderRegister(folder), FolderFiles(folder), folder)
+        return Location(str(folder), str(folder), FolderRegister(folder), StoreFiles(folder), folder)
     parts = urlsplit(text)
     parameters = dict(parse_qsl(parts.query))
     user, at, host = parts.netloc.rpartition("@")
@@ -68,7 +68,7 @@ def read_location(url: str | Path) -> Location:
             raise StoreError(str(error)) from error
     if SCHEME.match(objects) or not Path(objects).expanduser().is_absolute():
         raise StoreError(f"{place}: objects= must be an absolute path or s3://BUCKET/PREFIX")
-    return Location(text, place, register, FolderFiles(Path(objects).expanduser()), own)
+    return Location(text, place, register, StoreFiles(Path(objects).expanduser()), own)
 
 
 def _without_password(parameters: dict[str, str]) -> str:

@@ -16,7 +16,7 @@ from data.duckdb_and_polars import frame, inline_plain_values, literal
 from data.human_curves import derive
 from data.store.cache_validity_tokens import State
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 from data.store.run_statistics import computed
@@ -52,7 +52,7 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     states: Mapping[str, State] = field(default_factory=dict)
     run_cache: RunCache = field(default_factory=RunCache)
-    objects: Objects = field(default_factory=lambda: Objects(FolderFiles(Path())))
+    objects: Objects = field(default_factory=lambda: Objects(StoreFiles(Path())))
     grading: str = ""
     graded: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()

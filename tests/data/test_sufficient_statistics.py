@@ -13,7 +13,7 @@ from data import sufficient_statistics
 from data.duckdb_and_polars import ArrowStream
 from data.human_curves import TEAM_CURVES
 from data.store import Snapshot, create_schema, difficulty, run_statistics
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.run_files import Objects
 from data.sufficient_statistics import (
     BIN_COLUMNS,
@@ -89,7 +89,7 @@ def random_data(tmp_path_factory):
     chance = random.Random(7)
     connection = duckdb.connect(config={"threads": 2})
     create_schema(connection)
-    objects = Objects(FolderFiles(tmp_path_factory.mktemp("objects")))
+    objects = Objects(StoreFiles(tmp_path_factory.mktemp("objects")))
     responses, curves = {}, {}
     for q in range(60):
         count = chance.randint(1, 7)
@@ -262,7 +262,7 @@ def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
     for order, threads in (("random()", 1), ("i", 3)):
         connection = duckdb.connect(config={"threads": threads})
         create_schema(connection)
-        objects = Objects(FolderFiles(tmp_path / str(threads)))
+        objects = Objects(StoreFiles(tmp_path / str(threads)))
         add_questions(connection, "select 'd' as dataset, 'q' || i as question_id, 700 as clues from range(200) t(i)")
         rows = f"""select 'r' as run, 'd' as dataset, 'q' || i // 700 as question_id, (i % 700)::integer as clue,
             i * 0.6180339887498949 % 1 as confidence, i * 0.7548776662466927 % 1 as correct from range(140000) t(i)
@@ -300,7 +300,7 @@ def test_rewards_at_the_limits(items, h, reward):
     ],
 )
 def test_difficulty(given, human, runs, wanted, tmp_path):
-    objects = Objects(FolderFiles(tmp_path))
+    objects = Objects(StoreFiles(tmp_path))
     connection = duckdb.connect(config={"threads": 1})
     create_schema(connection)
     connection.execute(

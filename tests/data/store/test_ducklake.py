@@ -11,7 +11,7 @@ import pytest
 
 from data.store import DamagedStore, Store, StoreError, ducklake, open_store
 from data.store.ducklake import make_lake
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.location import Location
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
@@ -164,7 +164,7 @@ def test_a_path_in_the_store_is_refused(toy, tmp_path):
 
 def test_the_folders_of_a_shared_store_are_refused(toy, tmp_path):
     """Such a store has a folder for objects and one of this host."""
-    location = Location("", "", toy.register, FolderFiles(tmp_path / "objects"), tmp_path / "local")
+    location = Location("", "", toy.register, StoreFiles(tmp_path / "objects"), tmp_path / "local")
     for folder in ("objects", "local"):
         with pytest.raises(StoreError, match="where only the store itself writes"):
             make_lake(Store(location, {}), tmp_path / folder / "lab.ducklake")

@@ -129,7 +129,7 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
         dataset = dataset_of(connection, run)
         _add_corrections(connection, objects, dataset, run, corrections, by)
         review(connection, objects, [run])
-        run_statistics.derive_grading(connection, objects, dataset, REVIEWED, [run])
+        run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
         renew_revisions(connection, [dataset])
 
     try:

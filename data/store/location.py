@@ -47,9 +47,10 @@ def read_location(url: str | Path) -> Location:
         return Location(str(folder), str(folder), FolderRegister(folder), StoreFiles(folder), folder)
     parts = urlsplit(text)
     parameters = dict(parse_qsl(parts.query))
+    shown = {key: value for key, value in parameters.items() if key not in ("password", "local")}
     user, at, host = parts.netloc.rpartition("@")
     netloc = user.partition(":")[0] + at + host
-    place = urlunsplit(parts._replace(netloc=netloc, query=_without_password(parameters)))
+    place = urlunsplit(parts._replace(netloc=netloc, query=urlencode(shown, safe="/:")))
     objects, local = parameters.pop("objects", ""), parameters.pop("local", "")
     if parts.scheme not in ("postgres", "postgresql") or not objects:
         raise StoreError(
@@ -69,10 +70,6 @@ def read_location(url: str | Path) -> Location:
     if SCHEME.match(objects) or not Path(objects).expanduser().is_absolute():
         raise StoreError(f"{place}: objects= must be an absolute path or s3://BUCKET/PREFIX")
     return Location(text, place, register, StoreFiles(Path(objects).expanduser()), own)
-
-
-def _without_password(parameters: dict[str, str]) -> str:
-    return urlencode({key: value for key, value in parameters.items() if key not in ("password", "local")}, safe="/:")
 
 
 def _default_local(store: str) -> Path:

@@ -59,10 +59,9 @@ def derive(
     runs: Sequence[str] | None = None,
     gradings: Sequence[str] | None = None,
 ) -> None:
-    """Compute the statistics of runs (default: all), store them, and name them in the catalogue.
+    """Compute and store the statistics of runs (default: all) under some gradings (default: all; the first one is blank).
 
-    They are those under some gradings; by default, under the first one, which is blank, and each further one. Runs without a
-    grading are left alone.
+    Runs without a grading are left alone.
     """
     if gradings is None:
         kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
@@ -81,10 +80,7 @@ def derive(
 def computed(
     connection: duckdb.DuckDBPyConnection, objects: Objects, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject]
 ) -> dict[str, pl.DataFrame]:
-    """Return the statistics of runs of one dataset, given by their responses, under their ``grades``; they are not stored.
-
-    The rows are those of the file that ``derive`` stores.
-    """
+    """Return the statistics of runs of one dataset, given by their responses, under their ``grades``, as ``derive`` stores."""
     clues = _read_clues(connection, parts[0].dataset)
     tables = {part.run: [*map(_statistics, _batches(connection, objects, [part], grades, clues))] for part in parts}
     return {run: pl.concat(batches).sort("position").drop("run") if batches else EMPTY for run, batches in tables.items()}
@@ -254,10 +250,7 @@ EMPTY = pl.DataFrame(schema=dict.fromkeys(TYPES["statistics"], pl.Null))
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them.
-
-    So are the scores of scored answers.
-    """
+    """List the attributes of a run in the catalogue, with their values unless they are scores or have over ``MAX_VALUES``."""
     relation = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (
         select dataset, run, unnest(map_entries(attributes)) as entry from {relation}))"""

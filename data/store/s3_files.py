@@ -26,10 +26,7 @@ RETRY_FOR = timedelta(seconds=30)
 
 
 def open_bucket(url: str) -> S3Store:
-    """Open ``s3://BUCKET/PREFIX``. Keys, region and endpoint come from the usual environment variables ``AWS_*``.
-
-    Raises ``obstore.exceptions.BaseError``.
-    """
+    """Open ``s3://BUCKET/PREFIX`` with the keys, region and endpoint of the usual variables ``AWS_*``. Raises ``BaseError``."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     return S3Store.from_url(
         url,

@@ -91,12 +91,6 @@ def contents(folder):
     return {path: path.readlink() if path.is_symlink() else path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def elsewhere(script, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
-    )
-
-
 def a_text(path, store):
     path.write_text("mine")
 
@@ -185,7 +179,8 @@ def test_a_failed_lake_leaves_the_one_before(toy, lake, monkeypatch):
 
 def test_a_killed_lake_leaves_the_one_before(toy, lake):
     before = contents(lake.parent)
-    killed = elsewhere(KILLED, toy.url, lake)
+    command = [sys.executable, "-c", KILLED, toy.url, lake]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert killed.returncode == 9, killed.stderr
     assert contents(lake.parent).items() > before.items()
     assert query(lake, "select count(*) from lab.runs") == [(2,)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import duckdb
 import numpy as np
 import polars as pl
@@ -15,17 +13,8 @@ CURVES = ("buzz_share", "release_share", "team_share", "survival")
 TEAM_CURVES = ("team_share", "survival")  # whose increments are probabilities that a team answers correctly at a clue
 
 
-class HumanCurves(NamedTuple):
-    """The four estimators of h_t, each of shape (..., T), in [0, 1], non-decreasing (``buzz_share`` need not be)."""
-
-    buzz_share: Floats
-    release_share: Floats
-    team_share: Floats
-    survival: Floats
-
-
-def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Floats) -> HumanCurves:
-    """Compute human curves from counts.
+def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Floats) -> dict[str, Floats]:
+    """Compute ``CURVES``, each of shape (..., T), in [0, 1], non-decreasing (``buzz_share`` need not be), from counts.
 
     ``buzz_share`` (GRACE sec. 4.1): correct buzzes up to t / all buzzes up to t, 0 before the first buzz.
     ``release_share`` (GRACE's released code): correct buzzes up to t / all buzzes of the question, 0 if there are none.
@@ -39,7 +28,7 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     correctly at each clue, and one incorrectly at the first:
 
     >>> curves = human_curves(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2), np.array(4.0))
-    >>> curves.buzz_share.round(3), curves.release_share.round(3), curves.team_share
+    >>> curves["buzz_share"].round(3), curves["release_share"].round(3), curves["team_share"]
     (array([0.5  , 0.667]), array([0.333, 0.667]), array([0.25, 0.5 ]))
     """
     right, wrong = np.cumsum(correct, axis=-1), np.cumsum(incorrect, axis=-1)
@@ -54,7 +43,8 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     hazard = np.divide(correct, at_risk, out=np.zeros_like(right), where=at_risk > 0)
     leaving = np.divide(correct + incorrect, at_risk, out=np.zeros_like(right), where=at_risk > 0)
     surviving = _shift(np.cumprod(1.0 - leaving, axis=-1, dtype=np.float64), 1.0)
-    return HumanCurves(buzz_share, release_share, team_share, np.cumsum(surviving * hazard, axis=-1))
+    survival = np.cumsum(surviving * hazard, axis=-1)
+    return dict(zip(CURVES, (buzz_share, release_share, team_share, survival), strict=True))
 
 
 def _shift(values: Floats, first: float) -> Floats:
@@ -121,7 +111,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
 
     teams = counts["teams"].to_numpy()[np.unique(first)]
     curves = human_curves(padded("correct"), padded("incorrect"), padded("ended"), teams)
-    computed = {name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
+    computed = {name: pl.Series(curve[cells]) for name, curve in curves.items()}
     execute_with(
         connection,
         counts.select("question_id", "clue", "teams").with_columns(**computed),

@@ -19,7 +19,7 @@ from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
 from data.store import Snapshot, Store, StoreError, StoreMoved
 from data.store.audit import AuditEvent, new_event
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.run_files import Objects
 from data.store.tokens_and_readers import TokenError, Tokens
 
@@ -122,7 +122,7 @@ def open_dry_run(
                 dataset = check_content(staging, content, paths, names)
                 check_private(staging, store, options.readers)
                 progress("computing", len(paths) + 1, len(paths) + 2)
-                objects = Objects(FolderFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
+                objects = Objects(StoreFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
                 unpublished = make_unpublished_catalogue(staging, objects, shown=dataset)
                 unpublished.close()
                 connection = resources.enter_context(duckdb.connect(str(unpublished.path), config=store.options))

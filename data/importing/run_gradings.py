@@ -224,7 +224,7 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
         differs = grade_by_rules(connection, objects, part, MAX_STORED)
         gradings.review(connection, objects, [run])
         for name in (GRADED, gradings.REVIEWED):
-            run_statistics.derive_grading(connection, objects, dataset, name, [run])
+            run_statistics.derive(connection, objects, dataset, [run], [name])
         renew_revisions(connection, [dataset])
         return differs
 

@@ -162,7 +162,7 @@ def make_unpublished_catalogue(
     dataset_of = dict(run("select run, dataset from scratch.added_gradings").fetchall())
     for name, grading in added:
         if dataset_of[name] not in with_people:
-            run_statistics.derive_grading(connection, objects, dataset_of[name], grading, [name])
+            run_statistics.derive(connection, objects, dataset_of[name], [name], [grading])
     for dataset in sorted(rebased):
         difficulty.derive_accuracies(connection, objects, dataset)
         difficulty.derive(connection, dataset)

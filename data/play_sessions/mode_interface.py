@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from data.play_sessions.session_definition import ModeKey, Session, SessionError, SessionQuestion
+from data.play_sessions.session_definition import ModeKey, Session, SessionQuestion
 from data.store import Snapshot
 
 Verdict = Literal["accept", "prompt", "reject"]
@@ -284,8 +284,3 @@ def calibration(results: Sequence[QuestionResult]) -> Calibration:
         sum(answer.confidence for answer in answers) / len(answers),
         sum(answer.correct for answer in answers) / len(answers),
     )
-
-
-def refuse(message: str) -> SessionError:
-    """Return the error for an entry that is not valid."""
-    return SessionError("bad_answer", message)

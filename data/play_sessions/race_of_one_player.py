@@ -30,9 +30,8 @@ from data.play_sessions.mode_interface import (
     Share,
     SpeedCheck,
     calibration,
-    refuse,
 )
-from data.play_sessions.session_definition import Session, SessionQuestion
+from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.quizbowl.question_words import cut, plain_text, words
 from data.store import Snapshot
 
@@ -155,7 +154,7 @@ class Race(Mode[Entry]):
         due = words_due(start, total, now)
         if entry.word is None:
             if due < total:
-                raise refuse("the question is still being read")
+                raise SessionError("bad_answer", "the question is still being read")
             return msgspec.structs.replace(entry, due=due)
         counted = max(min(entry.word, due), words_due(start, total, now - MAX_DELAY), 1)
         return msgspec.structs.replace(entry, counted=counted, due=due)

@@ -19,9 +19,8 @@ from data.play_sessions.mode_interface import (
     Row,
     Share,
     check_id,
-    refuse,
 )
-from data.play_sessions.session_definition import Session, SessionQuestion
+from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.store import Snapshot
 
 MAX_AGE = 130  # years; the greatest age that can be guessed
@@ -109,7 +108,7 @@ class VoteMode(ClueByClue[Vote]):
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Vote, now: float) -> Vote:
         classes = [name for name, _ in session.order(place)[step].votes]
         if entry.choice not in classes:
-            raise refuse(f"{entry.choice!r} is not one of {', '.join(classes)}")
+            raise SessionError("bad_answer", f"{entry.choice!r} is not one of {', '.join(classes)}")
         return entry
 
     def grade(self, played: Played[Vote]) -> QuestionResult:

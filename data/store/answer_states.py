@@ -29,14 +29,7 @@ COUNTED: dict[State, tuple[str, str]] = {  # one row in this state, and several
     "failed": ("failed call", "failed calls"),
 }
 
-LABELS: dict[State, str] = {  # for a narrow column
-    "answered": "answered",
-    "scored": "scored",
-    "no_confidence": "no confidence",
-    "unparsed": "unparsed",
-    "abstained": "abstained",
-    "failed": "failed",
-}
+LABELS: dict[State, str] = {state: state.replace("_", " ") for state in STATES}  # for a narrow column
 WORDS: dict[State, str] = {  # in place of a confidence
     "answered": "answered",
     "scored": "its score is no probability",

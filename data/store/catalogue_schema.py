@@ -41,7 +41,9 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
         raise UnknownSchema(schema, migrations.FIRST)
     if schema < current_schema():
         raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
-    if schema > current_schema() or not _has_tables_of(_schema(migrations.steps()), connection):
+    known = _schema(migrations.steps())
+    # Columns can be in any order within a table. DuckDB lists the SQL of tables ten times as fast as their columns.
+    if schema > current_schema() or (_tables(connection) != known.tables and _columns(connection) != known.columns):
         raise OtherVersion(
             f"the store in {place} was made by another version of Clueline; use that version, or start a new store in another "
             f"folder and import the data again (it has schema {schema}, and this version reads {migrations.FIRST} to "
@@ -72,12 +74,6 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
 class _Schema(NamedTuple):
     tables: list[str]
     columns: list[tuple[Any, ...]]
-
-
-def _has_tables_of(schema: _Schema, connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a catalogue has the columns of a schema, in any order within a table."""
-    # DuckDB lists the SQL of tables ten times as fast as their columns.
-    return _tables(connection) == schema.tables or _columns(connection) == schema.columns
 
 
 @cache

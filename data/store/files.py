@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 
@@ -90,54 +90,12 @@ def make_folder(path: Path) -> None:
         sync(folder.parent)
 
 
-class StoreFiles(Protocol):
-    """The files of a store. Names are relative paths with ``/``, such as ``objects/responses/…``.
+class StoreFiles:
+    """The files of a store, in a folder of this host or in one that several hosts share. ``S3Files`` keeps them in a bucket.
 
-    All local paths are below ``root``. They are those of local copies if ``copied``. Every method may raise ``OSError``.
+    Names are relative paths with ``/``, such as ``objects/responses/…``. All local paths are below ``root``. They are those of
+    local copies if ``copied``. Every method may raise ``OSError``.
     """
-
-    root: Path
-    copied: bool
-
-    def path(self, name: str) -> Path:
-        """Return a local path with the content of a file. Raises ``FileNotFoundError``; ``FolderFiles`` does not check."""
-
-    def exists(self, name: str) -> bool:
-        """Return whether there is such a file."""
-
-    def draft(self, name: str) -> Path:
-        """Return a local path, at which there is no file yet, for writing a new file before it gets its name."""
-
-    def add(self, name: str, draft: Path) -> None:
-        """Give a file its name, durably. Nothing is left at the path of the draft."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it exists."""
-
-    def renew_copy(self, name: str) -> None:
-        """Replace the local copy of a file, in one step for readers. Does nothing if paths are not copies."""
-
-    def catalogues(self) -> list[CatalogueFile]:
-        """Return the catalogues, oldest first."""
-
-    def objects(self) -> set[str]:
-        """Return the names of the files below ``objects/<kind>/<dataset>/<run>/``, including drafts."""
-
-    def names(self, folder: str) -> set[str]:
-        """Return the names of the files in a folder, such as ``folder/file``, without drafts."""
-
-    def read_notes(self, name: str) -> str | None:
-        """Return the content of a small text file, None if there is none. Unlike other files, it can be replaced."""
-
-    def write_notes(self, name: str, text: str) -> None:
-        """Write or replace a small text file. It need not be durable."""
-
-    def sweep_drafts(self) -> None:
-        """Remove drafts of catalogues that killed writers left. Call this only while holding the writers' lock."""
-
-
-class FolderFiles:
-    """The files of a store in a folder of this host, or in one that several hosts share."""
 
     copied = False
 
@@ -145,18 +103,21 @@ class FolderFiles:
         self.root = root
 
     def path(self, name: str) -> Path:
+        """Return a local path with the content of a file. ``S3Files`` raises ``FileNotFoundError`` if there is none."""
         return self.root / name
 
     def exists(self, name: str) -> bool:
         return (self.root / name).exists()
 
     def draft(self, name: str) -> Path:
+        """Return a local path, at which there is no file yet, for writing a new file before it gets its name."""
         draft = self.root / f"{name}{DRAFT}"
         make_folder(draft.parent)
         remove_database(draft)  # a log without its file would be replayed into the new one
         return draft
 
     def add(self, name: str, draft: Path) -> None:
+        """Give a file its name, durably. Nothing is left at the path of the draft."""
         path = self.root / name
         path.with_name(path.name + ".wal").unlink(missing_ok=True)  # would be replayed into a database of this name
         sync(draft)
@@ -164,6 +125,7 @@ class FolderFiles:
         sync(path.parent)
 
     def remove(self, name: str) -> None:
+        """Remove a file, if it exists."""
         path = self.root / name
         remove_database(path)
         if name.startswith(f"{OBJECTS}/"):
@@ -171,9 +133,10 @@ class FolderFiles:
                 path.parent.rmdir()
 
     def renew_copy(self, name: str) -> None:
-        """Do nothing: paths are not those of copies."""
+        """Replace the local copy of a file, in one step for readers. Paths of a folder are not those of copies."""
 
     def catalogues(self) -> list[CatalogueFile]:
+        """Return the catalogues, oldest first."""
         files = []
         for path in self.root.glob("gen-*.duckdb"):
             if CATALOGUE.fullmatch(path.name):
@@ -183,21 +146,26 @@ class FolderFiles:
         return oldest_first(files)
 
     def objects(self) -> set[str]:
+        """Return the names of the files below ``objects/<kind>/<dataset>/<run>/``, including drafts."""
         return {path.relative_to(self.root).as_posix() for path in self.root.glob(f"{OBJECTS}/*/*/*/*")}
 
     def names(self, folder: str) -> set[str]:
+        """Return the names of the files in a folder, such as ``folder/file``, without drafts."""
         return {f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.suffix != DRAFT}
 
     def read_notes(self, name: str) -> str | None:
+        """Return the content of a small text file, None if there is none. Unlike other files, it can be replaced."""
         try:
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def write_notes(self, name: str, text: str) -> None:
+        """Write or replace a small text file. It need not be durable."""
         make_folder(self.root)
         (self.root / name).write_text(text, encoding="utf-8")
 
     def sweep_drafts(self) -> None:
+        """Remove drafts of catalogues that killed writers left. Call this only while holding the writers' lock."""
         for path in self.root.glob(f"gen-*.duckdb{DRAFT}"):
             remove_database(path)

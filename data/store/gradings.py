@@ -19,7 +19,6 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain, count
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import duckdb
@@ -33,7 +32,7 @@ from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.audit import new_event, system_user
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
-from data.store.run_withdrawal import NoSuchRun
+from data.store.run_withdrawal import find_run
 from data.store.store import Store
 
 Source = Literal["import", "column", "added", "rules", "review"]
@@ -129,7 +128,7 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
         dataset = dataset_of(connection, run)
         _add_corrections(connection, objects, dataset, run, corrections, by)
         review(connection, objects, [run])
-        run_statistics.derive_grading(connection, objects, dataset, REVIEWED, [run])
+        run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
         renew_revisions(connection, [dataset])
 
     try:
@@ -147,12 +146,11 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
     no row of the log is removed. Raises ``NoSuchRun``, ``NothingToDraw`` or ``StoreError``.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
-    objects = store.new_objects()
     drawn: list[tuple[object, ...]] = []
 
     def change(connection: duckdb.DuckDBPyConnection) -> None:
         dataset = dataset_of(connection, run)
-        responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+        responses = store.objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
         rows = connection.execute(
             f"""select question_id, clue, guess from {responses} semi join questions using (dataset, question_id)
             where not {among_states(NEVER_RIGHT)} order by question_id, clue, sample"""
@@ -186,10 +184,7 @@ def drawn_answers(answers: Sequence[tuple[str, int, str | None]], size: int, see
 
 def dataset_of(connection: duckdb.DuckDBPyConnection, run: str) -> str:
     """Return the dataset of a run. Raises ``NoSuchRun``."""
-    row = connection.execute("select dataset from runs where run = $run", {"run": run}).fetchone()
-    if row is None:
-        raise NoSuchRun(run)
-    return str(row[0])
+    return find_run(connection, run)[0]
 
 
 def _add_corrections(
@@ -279,16 +274,14 @@ def add_grading(
         remove_grading(connection, run, name)
     if sql is not None:
         kind = graded_kind("grades", name)
-        record_objects(connection, [objects.add(kind, dataset, run, partial(_write, connection, sql, objects.form))])
+        record_objects(
+            connection, [objects.add(kind, dataset, run, partial(copy_rows, connection, "grades", sql, form=objects.form))]
+        )
     execute(
         connection,
         "insert into gradings by name select $d as dataset, $r as run, $n as name, $p as position, $s as source",
         {"d": dataset, "r": run, "n": name, "p": position, "s": source},
     )
-
-
-def _write(connection: duckdb.DuckDBPyConnection, sql: str, form: int, path: Path) -> int:
-    return copy_rows(connection, "grades", sql, path, form)
 
 
 def remove_grading(connection: duckdb.DuckDBPyConnection, run: str, name: str) -> None:

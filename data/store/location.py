@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from data.store.errors import StoreError
-from data.store.files import FolderFiles, StoreFiles
+from data.store.files import StoreFiles
 from data.store.register import FolderRegister, Register
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
@@ -44,12 +44,13 @@ def read_location(url: str | Path) -> Location:
     text = str(url)
     if not SCHEME.match(text):
         folder = Path(url).expanduser().absolute()
-        return Location(str(folder), str(folder), FolderRegister(folder), FolderFiles(folder), folder)
+        return Location(str(folder), str(folder), FolderRegister(folder), StoreFiles(folder), folder)
     parts = urlsplit(text)
     parameters = dict(parse_qsl(parts.query))
+    shown = {key: value for key, value in parameters.items() if key not in ("password", "local")}
     user, at, host = parts.netloc.rpartition("@")
     netloc = user.partition(":")[0] + at + host
-    place = urlunsplit(parts._replace(netloc=netloc, query=_without_password(parameters)))
+    place = urlunsplit(parts._replace(netloc=netloc, query=urlencode(shown, safe="/:")))
     objects, local = parameters.pop("objects", ""), parameters.pop("local", "")
     if parts.scheme not in ("postgres", "postgresql") or not objects:
         raise StoreError(
@@ -68,11 +69,7 @@ def read_location(url: str | Path) -> Location:
             raise StoreError(str(error)) from error
     if SCHEME.match(objects) or not Path(objects).expanduser().is_absolute():
         raise StoreError(f"{place}: objects= must be an absolute path or s3://BUCKET/PREFIX")
-    return Location(text, place, register, FolderFiles(Path(objects).expanduser()), own)
-
-
-def _without_password(parameters: dict[str, str]) -> str:
-    return urlencode({key: value for key, value in parameters.items() if key not in ("password", "local")}, safe="/:")
+    return Location(text, place, register, StoreFiles(Path(objects).expanduser()), own)
 
 
 def _default_local(store: str) -> Path:

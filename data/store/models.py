@@ -81,13 +81,13 @@ def merge(store: Store, models: Collection[str], goal: str, by: str | None) -> b
     ``StoreError``.
     """
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         given = {_find(connection, name) for name in models}
         model = names_of(connection).get(goal, goal)
         into = goal if model in given or _is_model(connection, goal) else model
         merged = sorted(given - {into})
         if not merged:
-            return []
+            return None
         known = [*([into] if _is_model(connection, into) else []), *merged]
         facts = ", ".join(f"first({fact} order by list_position($known, model)) filter ({fact} is not null)" for fact in FACTS)
         row = connection.execute(f"select {facts} from models where model in $known", {"known": known}).fetchall()[0]
@@ -95,53 +95,53 @@ def merge(store: Store, models: Collection[str], goal: str, by: str | None) -> b
         connection.execute("delete from models where model in $known", {"known": known})
         connection.execute("insert into models values (?, ?, ?, ?, ?)", [into, *row])
         connection.execute("update model_names set model = $into where model in $known", {"into": into, "known": known})
-        return names
+        return ", ".join(names)
 
     goal = _checked(goal)
-    return _write(store, change, "merged_models", by, goal, ", ".join)
+    return _write(store, change, "merged_models", by, goal)
 
 
 def rename(store: Store, model: str, new: str, by: str | None) -> bool:
     """Give a model another name, which no other model has. Arguments and errors as for ``merge``."""
     new = _checked(new)
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         old = _find(connection, model)
         if old == new:
-            return []
+            return None
         if _is_model(connection, new) or names_of(connection).get(new, old) != old:
             raise BadModel(f"another model is called {new!r}; to make them one, merge them")
         connection.execute("update models set model = $new where model = $old", {"new": new, "old": old})
         connection.execute("update model_names set model = $new where model = $old", {"new": new, "old": old})
-        return [old]
+        return old
 
-    return _write(store, change, "renamed_model", by, new, lambda old: old[0])
+    return _write(store, change, "renamed_model", by, new)
 
 
 def split(store: Store, name: str, by: str | None) -> bool:
     """Make a name a model of its own again. Returns False if it is one already. Arguments and errors as for ``merge``."""
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         model = names_of(connection).get(name)
         if model is None:
             raise NoSuchModel(f"no run has the model name {name!r}")
         others = [other for other in _names(connection, [model]) if other != name]
         if not others:
-            return []
+            return None
         if model == name:  # the others keep their facts, under one of their own names
             connection.execute("update models set model = $n where model = $m", {"n": others[0], "m": model})
             connection.execute("update model_names set model = $n where model = $m", {"n": others[0], "m": model})
         connection.execute("insert into models (model) values ($n)", {"n": name})
         connection.execute("update model_names set model = name where name = $n", {"n": name})
-        return [name]
+        return ""
 
-    return _write(store, change, "split_model", by, name, lambda names: None)
+    return _write(store, change, "split_model", by, name)
 
 
 def dismiss(store: Store, models: Collection[str], by: str | None) -> bool:
     """Keep some models, which look like one, from being proposed as one again. Arguments and errors as for ``merge``."""
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         given = sorted({_find(connection, name) for name in models})
         model_of = {name: model for model in given for name in _names(connection, [model])}
         pairs = [pair for pair in combinations(sorted(model_of), 2) if model_of[pair[0]] != model_of[pair[1]]]
@@ -149,9 +149,9 @@ def dismiss(store: Store, models: Collection[str], by: str | None) -> bool:
         new = [pair for pair in pairs if pair not in known]
         if new:
             connection.executemany("insert into distinct_models values (?, ?)", new)
-        return given if new else []
+        return ", ".join(given) if new else None
 
-    return _write(store, change, "dismissed_proposal", by, min(models, default=""), ", ".join)
+    return _write(store, change, "dismissed_proposal", by, min(models, default=""))
 
 
 def describe(store: Store, model: str, facts: Mapping[str, str | None], by: str | None) -> bool:
@@ -165,37 +165,29 @@ def describe(store: Store, model: str, facts: Mapping[str, str | None], by: str 
     if (released := wanted.get("released")) and not RELEASED.fullmatch(released):
         raise BadModel(f"released is a year, a month or a day, such as 2025-11 or 2025-11-01, not {released!r}")
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         current = _find(connection, model)
         columns = ", ".join(f"{fact} = ${fact}" for fact in wanted)
         different = " or ".join(f"{fact} is distinct from ${fact}" for fact in wanted) or "false"
         if not connection.execute(
             f"select 1 from models where model = $m and ({different})", {**wanted, "m": current}
         ).fetchone():
-            return []
+            return None
         connection.execute(f"update models set {columns} where model = $m", {**wanted, "m": current})
-        return [current]
+        return ", ".join(wanted)
 
-    return _write(store, change, "described_model", by, model, lambda current: ", ".join(wanted))
+    return _write(store, change, "described_model", by, model)
 
 
 def _write(
-    store: Store,
-    change: Callable[[duckdb.DuckDBPyConnection], list[str]],
-    action: Action,
-    by: str | None,
-    model: str,
-    note: Callable[[list[str]], str | None],
+    store: Store, change: Callable[[duckdb.DuckDBPyConnection], str | None], action: Action, by: str | None, model: str
 ) -> bool:
-    """Write a change, which returns a blank list if it changed nothing, and record it.
+    """Write a change that returns names for the audit, None if it changed nothing. It changes no dataset, so no revision."""
 
-    Datasets keep their revisions, because nothing in them changes.
-    """
+    def events(names: str | None) -> list[AuditEvent]:
+        return [] if names is None else [new_event(action, by, model=model, names=names or None)]
 
-    def events(changed: list[str]) -> list[AuditEvent]:
-        return [new_event(action, by, model=model, names=note(changed))] if changed else []
-
-    return bool(store.write(change, events))
+    return store.write(change, events) is not None
 
 
 def _checked(name: str) -> str:

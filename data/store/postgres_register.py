@@ -14,8 +14,8 @@ import psycopg
 
 from data.store.errors import DamagedStore, StoreError
 from data.store.files import CATALOGUE, number_of
-from data.store.play_log import PlayLog, postgres_log
-from data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, WriterLock
+from data.store.play_log import postgres_log
+from data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, Register, WriterLock
 
 T = TypeVar("T")
 TABLES = """
@@ -44,7 +44,7 @@ CONNECTION: dict[str, Any] = {
 }  # fmt: skip
 
 
-class PostgresRegister:
+class PostgresRegister(Register):
     """The register in a table of a PostgreSQL database. The writers' lock is an advisory lock.
 
     Readers ask the server each time, which takes a fraction of a millisecond. While the server is away, they go on with the last
@@ -137,9 +137,6 @@ class PostgresRegister:
 
     def read_audit(self) -> list[bytes]:
         return self._ask(_read_audit)
-
-    def play_log(self) -> PlayLog:
-        return self._play_log
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         return psycopg.connect(self._conninfo, autocommit=True, **CONNECTION)

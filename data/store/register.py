@@ -70,20 +70,24 @@ class WriterLock(Protocol):
 class Register(Protocol):
     """Which catalogue of a store is in force. ``gone`` and ``missing`` say in messages that the register or its pointer is lost.
 
-    Methods that read or write raise ``OSError`` or ``StoreError``.
+    Methods that read or write raise ``OSError`` or ``StoreError``. ``latest``, ``age`` and ``latest_tokens`` are those of a
+    register that can always be reached.
     """
 
     gone: str
     missing: str
+    _play_log: PlayLog
 
     def read(self) -> Pointer | None:
         """Return the pointer; None if nothing was ever written or the pointer was lost. Raises ``DamagedStore``."""
 
     def latest(self) -> Pointer | None:
         """Like ``read``, but while the register cannot be reached, return the pointer that was read last."""
+        return self.read()
 
     def age(self) -> float:
         """Return the seconds since the register was last reached, 0 if it can be reached now, infinity if it never was."""
+        return 0.0
 
     def exists(self) -> bool:
         """Return whether the register itself exists: its folder, or its table."""
@@ -99,6 +103,7 @@ class Register(Protocol):
 
     def latest_tokens(self) -> bytes | None:
         """Like ``read_tokens``, but while the register cannot be reached, return the tokens that were read last."""
+        return self.read_tokens()
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, Sequence[bytes]]]) -> None:
         """Replace the tokens durably, while no other process can, and add events to the audit: both or neither.
@@ -113,7 +118,8 @@ class Register(Protocol):
         """Return the events of the audit, in any order."""
 
     def play_log(self) -> PlayLog:
-        """Return the log of sessions in which people answer questions."""
+        """Return the log of sessions in which people answer questions. If SQLite locks it, all who play must be on one host."""
+        return self._play_log
 
 
 def new_version(number: int, catalogue: Path) -> str:
@@ -126,7 +132,7 @@ def digest(catalogue: Path) -> str:
     return fingerprint(catalogue)[1][:DIGEST]
 
 
-class FolderRegister:
+class FolderRegister(Register):
     """The register in files of the store's folder.
 
     The file ``CURRENT`` holds the name of a catalogue and a token that never repeats. The lock is on the file ``LOCK``. The
@@ -158,12 +164,6 @@ class FolderRegister:
             raise DamagedStore("the file CURRENT does not name a version")
         return Pointer(name, f"{number_of(name)}-{token}")
 
-    def latest(self) -> Pointer | None:
-        return self.read()
-
-    def age(self) -> float:
-        return 0.0
-
     def exists(self) -> bool:
         return self.folder.exists()
 
@@ -186,9 +186,6 @@ class FolderRegister:
             if self._has_tokens():
                 raise StoreError(f"the file {TOKENS} is gone") from None
             return None
-
-    def latest_tokens(self) -> bytes | None:
-        return self.read_tokens()
 
     def _has_tokens(self) -> bool:
         """Return whether tokens were ever written: then their lock file is not empty."""
@@ -274,10 +271,6 @@ class FolderRegister:
         for name in (AUDIT, REFUSED_BEFORE, REFUSED):
             lines += (_read(self.folder / name) or b"").splitlines()
         return [line for line in dict.fromkeys(lines) if line]
-
-    def play_log(self) -> PlayLog:
-        """SQLite locks the file, so all processes that play must be on one host."""
-        return self._play_log
 
 
 class _FolderLock:

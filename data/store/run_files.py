@@ -354,10 +354,7 @@ def graded_kind(kind: Kind, grading: str) -> str:
 def stored_objects(
     connection: duckdb.DuckDBPyConnection, kind: str, *, runs: Sequence[str] | None = None, dataset: str | None = None
 ) -> list[StoredObject]:
-    """Return the objects of one kind that a catalogue names, in the order of ``runs`` or of import.
-
-    Only those of the given runs, if any, else only those of the dataset, if given, are returned.
-    """
+    """Return the objects of one kind: those of given runs, in their order; else those of a dataset or all, in order of import."""
     columns = ", ".join(f"o.{name}" for name in StoredObject._fields)
     if runs is not None:
         # One text, because DuckDB looks for pandas at each value of a list: 0.7 s for 10,000 runs if pandas is not installed.

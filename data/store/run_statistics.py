@@ -52,40 +52,35 @@ class _Clues(NamedTuple):
     curves: Floats | None
 
 
-def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str, runs: Sequence[str] | None = None) -> None:
-    """Compute the statistics of runs (default: all) under each of their gradings, store them, and name them in the catalogue."""
-    parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
-    clues = _read_clues(connection, dataset)
-    record_objects(connection, _stored(connection, objects, dataset, clues, parts, {}, "statistics"))
-    kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
-    for (kind,) in execute(connection, kinds, {"d": dataset}).fetchall():
-        derive_grading(connection, objects, dataset, kind.removeprefix("grades."), runs, clues)
-
-
-def derive_grading(
+def derive(
     connection: duckdb.DuckDBPyConnection,
     objects: Objects,
     dataset: str,
-    grading: str,
     runs: Sequence[str] | None = None,
-    clues: _Clues | None = None,
+    gradings: Sequence[str] | None = None,
 ) -> None:
-    """Compute the statistics of runs under a further grading. Runs without it are left alone."""
-    grades = {part.run: part for part in stored_objects(connection, graded_kind("grades", grading), runs=runs, dataset=dataset)}
-    parts = [part for part in stored_objects(connection, "responses", runs=runs, dataset=dataset) if part.run in grades]
-    if parts:
-        known = _read_clues(connection, dataset) if clues is None else clues
-        kind = graded_kind("statistics", grading)
-        record_objects(connection, _stored(connection, objects, dataset, known, parts, grades, kind))
+    """Compute and store the statistics of runs (default: all) under some gradings (default: all; the first one is blank).
+
+    Runs without a grading are left alone.
+    """
+    if gradings is None:
+        kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
+        further = execute(connection, kinds, {"d": dataset}).fetchall()
+        gradings = ["", *(kind.removeprefix("grades.") for (kind,) in further)]
+    clues = _read_clues(connection, dataset)
+    responses = stored_objects(connection, "responses", runs=runs, dataset=dataset)
+    for grading in gradings:
+        kind = graded_kind("statistics", grading) if grading else "statistics"
+        graded = stored_objects(connection, graded_kind("grades", grading), runs=runs, dataset=dataset) if grading else []
+        grades = {part.run: part for part in graded}
+        parts = [part for part in responses if part.run in grades or not grading]
+        record_objects(connection, _stored(connection, objects, dataset, clues, parts, grades, kind))
 
 
 def computed(
     connection: duckdb.DuckDBPyConnection, objects: Objects, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject]
 ) -> dict[str, pl.DataFrame]:
-    """Return the statistics of runs of one dataset, given by their responses, under their ``grades``; they are not stored.
-
-    The rows are those of the file that ``derive`` or ``derive_grading`` stores.
-    """
+    """Return the statistics of runs of one dataset, given by their responses, under their ``grades``, as ``derive`` stores."""
     clues = _read_clues(connection, parts[0].dataset)
     tables = {part.run: [*map(_statistics, _batches(connection, objects, [part], grades, clues))] for part in parts}
     return {run: pl.concat(batches).sort("position").drop("run") if batches else EMPTY for run, batches in tables.items()}
@@ -255,10 +250,7 @@ EMPTY = pl.DataFrame(schema=dict.fromkeys(TYPES["statistics"], pl.Null))
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them.
-
-    So are the scores of scored answers.
-    """
+    """List the attributes of a run in the catalogue, with their values unless they are scores or have over ``MAX_VALUES``."""
     relation = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (
         select dataset, run, unnest(map_entries(attributes)) as entry from {relation}))"""

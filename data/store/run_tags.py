@@ -50,10 +50,7 @@ def read_tag(text: str) -> tuple[str, str]:
 
 
 def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: str | None) -> bool:
-    """Set tags of a run, remove those whose value is None, and return whether anything changed.
-
-    ``by`` names the caller's token, None the operating-system user. Raises ``BadTag``, ``NoSuchRun`` or ``StoreError``.
-    """
+    """Set tags of a run, remove those whose value is None, and return whether any changed. Raises ``BadTag``, ``NoSuchRun``."""
     removed = {tag for tag, value in changes.items() if value is None}
     wanted = dict(checked_tag(tag, value) for tag, value in changes.items() if value is not None)
 

@@ -43,7 +43,7 @@ def delete(store: Store, run: str, by: str | None) -> None:
     """
 
     def write(connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
-        dataset, withdrawn = _find(connection, run)
+        dataset, withdrawn = find_run(connection, run)
         if not withdrawn:
             raise CannotDelete(run)
         ((model,),) = connection.execute("select model from runs where run = $r", {"r": run}).fetchall()
@@ -74,11 +74,11 @@ def _change(
     event: Callable[[], AuditEvent],
 ) -> bool:
     # Checked before the catalogue is copied, and again in the copy: another process may have been faster.
-    if not needed(_find(store.snapshot().connection, run)[1]):
+    if not needed(find_run(store.snapshot().connection, run)[1]):
         return False
 
     def write(connection: duckdb.DuckDBPyConnection) -> bool:
-        dataset, withdrawn = _find(connection, run)
+        dataset, withdrawn = find_run(connection, run)
         if not needed(withdrawn):
             return False
         change(connection, run)
@@ -90,7 +90,8 @@ def _change(
     return store.write(write, lambda changed: [event()] if changed else [])
 
 
-def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
+def find_run(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
+    """Return the dataset of a run, and whether it is withdrawn. Raises ``NoSuchRun``."""
     row = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
     if row is None:
         raise NoSuchRun(run)

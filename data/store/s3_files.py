@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
-from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, make_folder, oldest_first
+from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, StoreFiles, make_folder, oldest_first
 
 LOCAL_BYTES = 20 * 2**30  # of copies; above this, those that have not been read for long are removed
 MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
@@ -26,10 +26,7 @@ RETRY_FOR = timedelta(seconds=30)
 
 
 def open_bucket(url: str) -> S3Store:
-    """Open ``s3://BUCKET/PREFIX``. Keys, region and endpoint come from the usual environment variables ``AWS_*``.
-
-    Raises ``obstore.exceptions.BaseError``.
-    """
+    """Open ``s3://BUCKET/PREFIX`` with the keys, region and endpoint of the usual variables ``AWS_*``. Raises ``BaseError``."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     return S3Store.from_url(
         url,
@@ -39,7 +36,7 @@ def open_bucket(url: str) -> S3Store:
     )
 
 
-class S3Files:
+class S3Files(StoreFiles):
     """The files of a store in a bucket.
 
     Files never change, so a copy stays valid. DuckDB and the code that compares checksums both read a copy like any local file:
@@ -52,8 +49,8 @@ class S3Files:
     copied = True
 
     def __init__(self, url: str, root: Path, capacity: int = LOCAL_BYTES) -> None:
+        super().__init__(root)
         self.url = url
-        self.root = root
         self.capacity = capacity
         self._lock = threading.Lock()
         self._swept_at = 0.0

@@ -16,7 +16,7 @@ from data.duckdb_and_polars import frame, inline_plain_values, literal
 from data.human_curves import derive
 from data.store.cache_validity_tokens import State
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 from data.store.run_statistics import computed
@@ -52,7 +52,7 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     states: Mapping[str, State] = field(default_factory=dict)
     run_cache: RunCache = field(default_factory=RunCache)
-    objects: Objects = field(default_factory=lambda: Objects(FolderFiles(Path())))
+    objects: Objects = field(default_factory=lambda: Objects(StoreFiles(Path())))
     grading: str = ""
     graded: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
@@ -194,20 +194,14 @@ class Snapshot:
 
         ``grades`` names the grades that the value of a run depends on, if these are not those of the snapshot's grading.
         """
-        key, grades = self._cache_key(dataset, name), self.graded if grades is None else grades
-        if not grades:
-            values = self.run_cache.get(key, runs, read)
-            return [values[run] for run in runs]
-        # A correction makes new grades but leaves the dataset's base as it is. So values under a grading are cached by the name
-        # of the object with the grades. Runs without this grading share the values of their first grading.
-        keys = {run: f"{run} {grades[run]}" if run in grades else run for run in runs}
+        keys = self._run_keys(runs, self.graded if grades is None else grades)
         run_of = {key: run for run, key in keys.items()}
 
         def read_keys(missing: list[str]) -> dict[str, T]:
             values = read([run_of[key] for key in missing])
             return {keys[run]: value for run, value in values.items()}
 
-        values = self.run_cache.get(key, [*run_of], read_keys)
+        values = self.run_cache.get(self._cache_key(dataset, name), [*run_of], read_keys)
         return [values[keys[run]] for run in runs]
 
     def for_reading(self, size: int) -> Snapshot:
@@ -217,15 +211,18 @@ class Snapshot:
 
     def not_cached(self, dataset: str, name: str, runs: Sequence[str]) -> list[str]:
         """Return those of some runs whose value is not in memory. See ``cached``."""
-        missing = {*self.run_cache.missing(self._cache_key(dataset, name), [self._graded_run(run) for run in runs])}
-        return [run for run in runs if self._graded_run(run) in missing]
+        keys = self._run_keys(runs, self.graded)
+        missing = {*self.run_cache.missing(self._cache_key(dataset, name), [*keys.values()])}
+        return [run for run in runs if keys[run] in missing]
 
     def _cache_key(self, dataset: str, name: str) -> tuple[str, str, str]:
         state = self.states.get(dataset)
         return (dataset, state.base if state else "", f"{name} of {self.people}")
 
-    def _graded_run(self, run: str) -> str:
-        return f"{run} {self.graded[run]}" if run in self.graded else run
+    def _run_keys(self, runs: Sequence[str], grades: Mapping[str, str]) -> dict[str, str]:
+        # A correction makes new grades but leaves the dataset's base as it is. So values under a grading are cached by the name
+        # of the object with the grades. Runs without this grading share the values of their first grading.
+        return {run: f"{run} {grades[run]}" if run in grades else run for run in runs}
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """Return the rows of a query as a frame, read once for each snapshot."""

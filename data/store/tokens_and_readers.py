@@ -166,10 +166,6 @@ class Tokens:
         """Like ``record``, for readers: while the register cannot be reached, return the last record."""
         return self._read(self.register.latest_tokens)
 
-    def find(self, token: str) -> Token | None:
-        """Return the entry of a token, revoked or not; None if there is none."""
-        return self.record().find(token)
-
     def _read(self, read: Callable[[], bytes | None]) -> AccessRecord:
         try:
             content = read()

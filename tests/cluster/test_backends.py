@@ -81,12 +81,12 @@ def test_backups_and_restores_are_the_same_everywhere(store, tmp_path, expected)
     version = back_up(store, tmp_path / "saved")
     copy = open_store(tmp_path / "saved", threads=1)
     assert (version.runs, metric_digest(copy)) == (19, expected)
-    assert Tokens(copy.register).find(token).name == "ann"
+    assert Tokens(copy.register).record().find(token).name == "ann"
     Tokens(store.register).revoke("ann")
     store.write(lambda connection: connection.execute("delete from runs"))
     restore_backup(store, tmp_path / "saved")
     assert metric_digest(store) == expected
-    assert Tokens(store.register).find(token).revoked_at
+    assert Tokens(store.register).record().find(token).revoked_at
 
 
 def test_a_first_change_that_raises_leaves_an_empty_store(store, other_host):

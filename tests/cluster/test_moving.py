@@ -30,7 +30,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     assert cli("migrate", "--to", back, store=shared).returncode == 0
     returned = open_store(back, threads=1)
     assert metric_digest(returned) == expected
-    assert Tokens(returned.register).find(token).name == "ann"
+    assert Tokens(returned.register).record().find(token).name == "ann"
     assert [event.action for event in Audit(returned.register).page(2)] == ["made_public", "made_private"]
 
 

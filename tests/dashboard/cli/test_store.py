@@ -45,7 +45,7 @@ def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     assert file_times(copied) == before
     assert all(path.name.startswith(NAMES) for path in copied.iterdir())
     assert everything(tmp_path / "saved") == everything(copied)
-    assert Tokens(FolderRegister(tmp_path / "saved")).find(token).name == "ann"
+    assert Tokens(FolderRegister(tmp_path / "saved")).record().find(token).name == "ann"
     changes = [event for event in Audit(FolderRegister(copied)).page(1000) if event.action != "refused"]
     assert Audit(FolderRegister(tmp_path / "saved")).page(1000) == changes != []
     assert listed_datasets(cli, tmp_path / "saved") == listed_datasets(cli, copied)
@@ -81,13 +81,13 @@ def test_tokens_and_private_datasets_are_restored(cli, copied, tmp_path):
     before = everything(copied)
     assert cli("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
     assert everything(tmp_path / "new") == before
-    assert Tokens(FolderRegister(tmp_path / "new")).find(token).name == "ann"
+    assert Tokens(FolderRegister(tmp_path / "new")).record().find(token).name == "ann"
 
     tokens.make_public("tone")
     tokens.revoke("ann")
     done = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert "Private, as in the backup: tone." in done.stdout and tokens.record().private == {"tone": ()}
-    assert tokens.find(token).revoked_at
+    assert tokens.record().find(token).revoked_at
     again = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert again.returncode == 0 and "Private" not in again.stdout
 
@@ -99,7 +99,7 @@ def test_tokens_and_private_datasets_are_restored(cli, copied, tmp_path):
     for name in ("tokens.json", "tokens.lock"):
         (copied / name).unlink()
     assert cli("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
-    assert Tokens(FolderRegister(copied)).find(token).name == "ann"
+    assert Tokens(FolderRegister(copied)).record().find(token).name == "ann"
 
 
 def test_a_damaged_store_is_restored_from_a_backup(cli_process, copied, tmp_path):

@@ -24,7 +24,6 @@ from data.play_sessions.sessions import (
     words_due_to_player,
 )
 from data.quizbowl.question_words import count_words
-from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.question import question
 from queries.selection import Selection
@@ -39,12 +38,13 @@ WORD = 60_000 / 120  # milliseconds, at the pace of these tests
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(tmp_path / "store", threads=1)
-    put(opened, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
-    yield opened
-    opened.close()
+def one_run(store, folder):
+    put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
+
+
+@pytest.fixture(autouse=True)
+def filled(prefilled):
+    prefilled(one_run)
 
 
 @pytest.fixture

@@ -9,21 +9,12 @@ from data.play_sessions.every_clue import Answer
 from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.play_sessions.session_run import collect, session_responses
 from data.play_sessions.sessions import add_answer, create_session, digest, join, links_of, list_sessions, read_state
-from data.store import open_store
 from data.store.run_tags import tags_of
-from tests.helpers.bundle_factory import put, write
 from tests.helpers.run_tables import stored_rows
 
 SOON = datetime.now(UTC) + timedelta(days=1)
 ANN, BEN, CAT = (letter * 32 for letter in "abc")
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(tmp_path / "store", threads=1)
-    put(opened, write(tmp_path / "toy"))
-    yield opened
-    opened.close()
+pytestmark = pytest.mark.usefixtures("toy")
 
 
 @pytest.fixture
@@ -80,20 +71,6 @@ def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):
     assert Counter(len(clues) for clues, _ in shown) == {1: 2, 2: 2, 3: 1}
 
 
-def test_a_repeated_step_keeps_its_first_answer(log, secret):
-    first = join(log, secret, ANN)
-    add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
-    again = add_answer(log, secret, ANN, 0, Answer("Rome", 1, False))
-    assert (first.step, again.step) == (0, 1)
-    (row,) = log.answers(digest(secret))
-    assert '"Paris"' in row.answer
-
-
-def test_a_step_ahead_is_refused(log, secret):
-    join(log, secret, ANN)
-    refused("no_step", add_answer, log, secret, ANN, 1, Answer("Paris", 0.5, True))
-
-
 def test_a_full_session_lets_its_players_come_back(log, secret):
     join(log, secret, ANN)
     join(log, secret, BEN)
@@ -121,11 +98,6 @@ def test_a_session_from_before_there_were_modes_goes_on(log):
 
 def test_an_unknown_link_opens_no_session(log):
     refused("unknown_session", read_state, log, "x" * 32, ANN)
-
-
-def test_a_dataset_without_questions_has_no_session(store, log):
-    with pytest.raises(SessionError):
-        create_session(log, store.snapshot(), "nowhere", 5, 5, SOON, "")
 
 
 def test_the_run_of_people_holds_what_they_answered(store, log, secret):

@@ -10,7 +10,6 @@ from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_run import collect, finished_questions
 from data.play_sessions.sessions import MODES, add_answer, create_session, join, list_sessions, read_session
 from data.play_sessions.single_answers import Estimate, Vote
-from data.store import open_store
 from tests.helpers.bundle_factory import VOTED, put, put_kinds, write
 from tests.helpers.run_tables import stored_rows
 
@@ -24,12 +23,13 @@ MESSAGES = "question_id,text\nv1,Good.\nv2,Hm.\n"
 VOTES = "question_id,class,votes\nv1,yes,7\nv1,no,1\nv2,no,2\nv2,maybe,5\n"
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(tmp_path / "store", threads=1)
-    put_kinds(opened, tmp_path, LIVES, MESSAGES, VOTES)
-    yield opened
-    opened.close()
+def every_kind(store, folder):
+    put_kinds(store, folder, LIVES, MESSAGES, VOTES)
+
+
+@pytest.fixture(autouse=True)
+def filled(prefilled):
+    prefilled(every_kind)
 
 
 def start(store, dataset, mode):
@@ -89,22 +89,22 @@ def test_votes_are_compared_with_those_of_people(store, log):
 
 
 def test_a_mode_that_does_not_fit_is_refused_with_those_that_do(store, log):
-    for dataset, mode, fitting in (("lives", "race", "fit estimate"), ("toy", "vote", "fit every-clue and race")):
+    for dataset, mode, fitting in (
+        ("lives", "race", "fit estimate"),
+        ("toy", "vote", "fit every-clue and race"),
+        ("nowhere", "vote", "for the mode vote$"),
+    ):
         with pytest.raises(SessionError, match=fitting):
             create_session(log, store.snapshot(), dataset, 5, 5, SOON, "", mode)
     assert list_sessions(log) == []
 
 
-def test_questions_answered_unread_are_flagged(store, log):
+def test_questions_answered_unread_are_flagged(store, log, tmp_path):
     questions = "question_id,text\n" + "".join(f"v{n},one two three four five six {n}\n" for n in range(12))
     votes = "question_id,class,votes\n" + "".join(f"v{n},yes,3\n" for n in range(12))
-    put(store, write(store_folder(store) / "many", VOTED | {"dataset": "many"}, questions=questions, clues=None, votes=votes))
+    put(store, write(tmp_path / "many", VOTED | {"dataset": "many"}, questions=questions, clues=None, votes=votes))
     secret, state = start(store, "many", "vote")
     while not state.done:
         state = add_answer(log, secret, ANN, state.step, Vote("yes", 0.1 * (state.step % 10), received_ms=100.0 * state.step))
     (flag,) = flag_players(MODES["vote"], finished_questions(log, secret))
     assert (flag.player, flag.sign) == ("P001", "too fast")
-
-
-def store_folder(store):
-    return store.register.folder.parent

@@ -11,7 +11,7 @@ import pytest
 
 from data.store import DamagedStore, Store, StoreError, ducklake, open_store
 from data.store.ducklake import make_lake
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.location import Location
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
@@ -91,12 +91,6 @@ def contents(folder):
     return {path: path.readlink() if path.is_symlink() else path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def elsewhere(script, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
-    )
-
-
 def a_text(path, store):
     path.write_text("mine")
 
@@ -164,7 +158,7 @@ def test_a_path_in_the_store_is_refused(toy, tmp_path):
 
 def test_the_folders_of_a_shared_store_are_refused(toy, tmp_path):
     """Such a store has a folder for objects and one of this host."""
-    location = Location("", "", toy.register, FolderFiles(tmp_path / "objects"), tmp_path / "local")
+    location = Location("", "", toy.register, StoreFiles(tmp_path / "objects"), tmp_path / "local")
     for folder in ("objects", "local"):
         with pytest.raises(StoreError, match="where only the store itself writes"):
             make_lake(Store(location, {}), tmp_path / folder / "lab.ducklake")
@@ -185,7 +179,8 @@ def test_a_failed_lake_leaves_the_one_before(toy, lake, monkeypatch):
 
 def test_a_killed_lake_leaves_the_one_before(toy, lake):
     before = contents(lake.parent)
-    killed = elsewhere(KILLED, toy.url, lake)
+    command = [sys.executable, "-c", KILLED, toy.url, lake]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert killed.returncode == 9, killed.stderr
     assert contents(lake.parent).items() > before.items()
     assert query(lake, "select count(*) from lab.runs") == [(2,)]

@@ -4,15 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from data.store import StoreError, open_store
 from data.store.register import LockLost, exclusive_lock
 from data.store.tokens_and_readers import Tokens
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 WRITERS, WRITES = 4, 2
 
 # flock grants every lock; copies of the catalogue are slow enough for writers to meet.

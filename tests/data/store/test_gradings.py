@@ -10,7 +10,7 @@ from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import NoSuchRun
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.bundle_factory import put, rows, write
+from tests.helpers.bundle_factory import grades, put, rows, write
 
 # The file and the rules disagree about "Rome" and about "paris"; a second reader also disagrees about "Nile".
 STATED = """question_id,clue,guess,confidence,correct,correct.second-reader
@@ -43,13 +43,6 @@ def toy(prefilled):
 @pytest.fixture
 def run(toy):
     return rows(toy, "select run from runs where model = 'alpha'")[0][0]
-
-
-def grades(store, run, grading):
-    snapshot = store.snapshot().with_grading(grading)
-    return [
-        correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])} order by question_id, clue")
-    ]
 
 
 def check_statistics(store, run, grading):

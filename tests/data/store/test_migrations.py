@@ -12,6 +12,7 @@ import pytest
 from data.store import StoreError, migrations, open_store
 from data.store.backup import back_up
 from data.store.cache_validity_tokens import renew_revisions
+from data.store.models import names_of
 from data.store.repair import damage_of
 from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw
@@ -63,15 +64,11 @@ def released(monkeypatch):
     return lambda *steps: monkeypatch.setattr(migrations, "steps", with_steps(*steps))
 
 
-def test_a_store_of_this_version_needs_nothing(older):
-    version = older.version()
-    assert older.migrate() == (migrations.current_schema(), migrations.current_schema())
-    assert older.version() == version
-
-
-def test_an_empty_store_needs_nothing(store):
-    store.migrate()
-    assert store.version() == "0"
+def test_a_store_of_this_version_and_an_empty_one_need_nothing(older, tmp_path):
+    for store in (older, open_store(tmp_path / "empty", threads=1)):
+        version = store.version()
+        assert store.migrate() == (NOW, NOW)
+        assert store.version() == version
 
 
 def test_an_older_store_names_the_command(older, released, tmp_path):
@@ -240,6 +237,7 @@ def test_a_store_of_the_oldest_schema_has_the_same_metrics(of_schema_12, tmp_pat
     assert damage_of(old) is None
     names = "select run, model, elicitation, items, withdrawn_by from runs order by position"
     assert old.snapshot().rows(names) == new.snapshot().rows(names)
+    assert names_of(old.snapshot().connection) == {model: model for _, model, *_ in new.snapshot().rows(names)} != {}
     print(f"migrating takes {migrating:.2f} s of a processor, importing {importing:.2f} s")
     assert migrating < importing
 

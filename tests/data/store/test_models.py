@@ -1,15 +1,11 @@
 """Models of names: proposed, merged, split and renamed. Runs, and addresses that name them, stay as they are."""
 
-import shutil
-import tarfile
-from pathlib import Path
-
 import pytest
 
-from data.store import StoreError, open_store
+from data.store import StoreError
 from data.store.audit import Audit
 from data.store.migrations import m0015_models, m0016_scores, m0017_distinct_models
-from data.store.models import BadModel, describe, dismiss, merge, names_of, rename, split
+from data.store.models import BadModel, describe, dismiss, merge, rename, split
 from queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
@@ -104,15 +100,6 @@ def test_a_later_import_under_a_merged_name_is_of_that_model(filled, tmp_path):
     other = RESPONSES.replace("0.25", "0.3")
     put(filled, write(tmp_path / "more", responses=other), model="lab/opus-5", dataset="toy")
     assert {row.model: row.runs for row in models(filled.snapshot()).models} == {"Opus": 4, "sonnet": 1}
-
-
-def test_runs_of_an_earlier_schema_get_the_model_of_their_name(tmp_path):
-    with tarfile.open(Path(__file__).parent / "fixtures" / "store-schema-12.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    store = open_store(shutil.move(tmp_path / "store-12" / "store", tmp_path / "store"), threads=1)
-    store.migrate()
-    stated = {name for _, name, _ in runs_of(store)}
-    assert stated and names_of(store.snapshot().connection) == {name: name for name in stated}
 
 
 def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):

@@ -56,12 +56,6 @@ def test_a_backup_is_of_one_moment_while_people_play(folder, tmp_path):
     assert len(log_of(tmp_path / "saved").tables().answers) == 4
 
 
-def test_an_empty_store_gets_the_sessions_back(folder, tmp_path):
-    back_up(open_store(folder), tmp_path / "saved")
-    restore_backup(open_store(tmp_path / "new"), tmp_path / "saved")
-    assert log_of(tmp_path / "new").tables() == log_of(folder).tables()
-
-
 def test_a_player_erased_since_stays_erased(folder, tmp_path):
     back_up(open_store(folder), tmp_path / "saved")
     log, session = log_of(folder), (folder / "session").read_text()

@@ -11,7 +11,7 @@ import pytest
 from data.importing.report import Refused
 from data.store import DamagedStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.repair import damage_of
 from data.store.run_files import KINDS, Objects, all_objects, stored_objects
 from data.store.run_withdrawal import withdraw
@@ -147,7 +147,7 @@ def test_files_that_are_not_published_are_removed(toy, tmp_path, monkeypatch):
 
 
 def test_a_writer_that_fails_leaves_no_file(tmp_path):
-    objects = Objects(FolderFiles(tmp_path))
+    objects = Objects(StoreFiles(tmp_path))
 
     def write(path):
         path.write_bytes(b"half")

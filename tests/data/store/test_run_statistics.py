@@ -7,7 +7,7 @@ import pytest
 
 from data.human_curves import CURVES
 from data.store import Snapshot, create_schema, run_statistics
-from data.store.files import FolderFiles
+from data.store.files import StoreFiles
 from data.store.run_files import Objects, stored_objects
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
@@ -18,7 +18,7 @@ def stored(request, tmp_path_factory):
     """Five runs, some of them larger than a batch. A third of the questions have no curve, and a sixth of the calls failed."""
     made = duckdb.connect(config={"threads": 2})
     create_schema(made)
-    objects = Objects(FolderFiles(tmp_path_factory.mktemp("objects")))
+    objects = Objects(StoreFiles(tmp_path_factory.mktemp("objects")))
     correct = "round(random())" if request.param == "stated" else "random()"
     made.execute("select setseed(0.25)")
     add_questions(made, "select distinct 'd' as dataset, 'q' || (i // 7) as question_id, 7 as clues from range(700) t(i)")

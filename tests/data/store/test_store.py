@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import duckdb
@@ -225,10 +224,7 @@ def test_damage_within_a_version_is_found_before_it_is_restored(store):
 
 
 def test_a_first_write_that_was_killed_is_no_damage(store):
-    killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.files.root, "change"], cwd=ROOT, timeout=300, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL
+    kill_writer(store, "change")
     assert catalogues(store) == ["gen-000001.duckdb.part"]
     assert (store.version(), notes(store), damage_of(store)) == ("0", [], None)
     store.write(note("a"))
@@ -350,6 +346,11 @@ store.write(change, lambda result: [new_event("graded", "ann")])
 """
 
 
+def kill_writer(store, moment):
+    killed = subprocess.run([sys.executable, "-c", KILLED, store.files.root, moment], cwd=ROOT, timeout=300, check=False)
+    assert killed.returncode == -signal.SIGKILL
+
+
 @pytest.mark.parametrize(
     ("moment", "landed"),
     [("change", False), ("sync", False), ("point", False), ("moved", True), ("recorded", True), ("clean", True)],
@@ -357,10 +358,7 @@ store.write(change, lambda result: [new_event("graded", "ann")])
 def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, landed):
     store.write(note("a"))
     before = store.version()
-    killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.files.root, moment], cwd=ROOT, timeout=300, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL
+    kill_writer(store, moment)
     assert (store.version() != before) is landed
     recorded = [event.action for event in Audit(store.register).page(9)]
     assert recorded == ["graded"] * landed

@@ -56,6 +56,7 @@ NEEDED = {
     "game": {"id", "round_id", "tossups_read", "team_one_id", "team_two_id"},
     "buzz": {"player_id", "game_id", "tossup_id", "buzz_position", "value"},
 }  # fmt: skip
+NUMBERS = ("question_number", "tossups_read", "buzz_position", "value")  # columns of whole numbers besides ids
 VALUES = (-5, 0, 10, 15, 20)
 UNKNOWN = "buzzes whose game, player or tossup is not in the file, left out"
 OTHER_TEAM = "buzzes of a team that did not play in the game"
@@ -129,11 +130,17 @@ class _Database:
         }
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Return some columns of all rows, in the order of the file; none if there is no such table. Missing columns are None."""
+        """Return some columns of all rows, in the order of the file; none if there is no such table. Missing columns are None.
+
+        Ids and other whole numbers are None if they are none. Rows without a number in a first column ``id`` are left out.
+        """
         if table not in self.tables:
             return []
         chosen = ", ".join(f'"{name}"' if name in self.tables[table] else "null" for name in columns)
-        return self._connection.execute(f'select {chosen} from "{table}" order by rowid').fetchall()
+        readings = [whole if name in NUMBERS or name.endswith("id") else _as_is for name in columns]
+        rows = self._connection.execute(f'select {chosen} from "{table}" order by rowid')
+        read = (tuple(reading(cell) for reading, cell in zip(readings, row, strict=True)) for row in rows)
+        return [row for row in read if row[0] is not None or columns[0] != "id"]
 
 
 @contextmanager
@@ -157,75 +164,59 @@ class _Reading:
         self.name = name
         self.staging = staging
         self.repaired = staging.report.repaired
-        self.database = database
-        self.questions = {row[0]: row[1:] for row in self._rows("question", "id", "category", "subcategory", "category_main")}
+        self.rows = database.rows
+        self.questions = {row[0]: row[1:] for row in self.rows("question", "id", "category", "subcategory", "category_main")}
         self.tossups: dict[int, tuple[Any, ...]] = {}
         self.versions: dict[int, list[int]] = defaultdict(list)  # question -> its tossups
-        for tossup, question, *cells in self._rows(
-            "tossup", "id", "question_id", "question", "answer", "category", "subcategory"
-        ):
-            facts = self.questions.get(whole(question), (None, None, None))
+        for tossup, question, *cells in self.rows("tossup", "id", "question_id", "question", "answer", "category", "subcategory"):
+            facts = self.questions.get(question, (None, None, None))
             self.tossups[tossup] = (*cells[:2], facts[0] or facts[2] or cells[2], facts[1] or cells[3])
-            key = whole(question)
-            self.versions[-1 - tossup if key is None else key].append(tossup)
+            self.versions[-1 - tossup if question is None else question].append(tossup)
         self.texts = {tossup: plain_text(str(cells[0] or "").replace("&nbsp;", " ")) for tossup, cells in self.tossups.items()}
         self.words = {tossup: max(count_words(text), 1) for tossup, text in self.texts.items()}
         self.packets: dict[int, dict[int, int]] = defaultdict(dict)  # packet -> number -> question
-        for packet, number, question in self._rows("packet_question", "packet_id", "question_number", "question_id"):
+        for packet, number, question in self.rows("packet_question", "packet_id", "question_number", "question_id"):
             # A question without a tossup is a bonus; bonuses are numbered separately.
-            if whole(number) is not None and self.versions.get(whole(question) or 0):
-                key = whole(question) or 0
-                if self.packets[packet].setdefault(whole(number) or 0, key) != key:
-                    self.repaired[SAME_NUMBER] += 1
+            known = None not in (packet, number) and self.versions.get(question)
+            if known and self.packets[packet].setdefault(number, question) != question:
+                self.repaired[SAME_NUMBER] += 1
         if "packet_question" not in database.tables:
-            for tossup, packet, number in self._rows("tossup", "id", "packet_id", "question_number"):
-                if whole(packet) is not None and whole(number) is not None:
-                    self.packets[whole(packet) or 0][whole(number) or 0] = -1 - tossup
-        self.tournaments = {row[0]: str(row[1] or f"tournament {row[0]}") for row in self._rows("tournament", "id", "name")}
-        self.teams = {row[0]: (whole(row[2]), str(row[1] or row[0])) for row in self._rows("team", "id", "name", "tournament_id")}
+            for tossup, packet, number in self.rows("tossup", "id", "packet_id", "question_number"):
+                if None not in (packet, number):
+                    self.packets[packet][number] = -1 - tossup
+        self.tournaments = {row[0]: str(row[1] or f"tournament {row[0]}") for row in self.rows("tournament", "id", "name")}
+        self.teams = {row[0]: (row[2], str(row[1] or row[0])) for row in self.rows("team", "id", "name", "tournament_id")}
         self.sets = self._question_sets()
         self.games = self._games()
 
-    def _rows(self, table: str, key: str, *columns: str) -> list[tuple[Any, ...]]:
-        rows = ((whole(row[0]), *row[1:]) for row in self.database.rows(table, key, *columns))
-        return [row for row in rows if row[0] is not None]
-
     def _question_sets(self) -> dict[int, int]:
         """Return the question set of each packet: by its own reference, or by the tournaments that played it."""
-        editions = {row[0]: whole(row[1]) for row in self._rows("question_set_edition", "id", "question_set_id")}
-        sets = [row[0] for row in self._rows("question_set", "id")]
+        editions = dict(self.rows("question_set_edition", "id", "question_set_id"))
+        sets = [key for (key,) in self.rows("question_set", "id")]
 
         def sets_of(table: str) -> dict[int, int]:
-            rows = self._rows(table, "id", "question_set_id", "question_set_edition_id")
-            chosen = {
-                key: whole(own) if whole(own) is not None else editions.get(whole(edition) or 0) for key, own, edition in rows
-            }
+            rows = self.rows(table, "id", "question_set_id", "question_set_edition_id")
+            chosen = {key: editions.get(edition) if own is None else own for key, own, edition in rows}
             return {key: value for key, value in chosen.items() if value is not None}
 
         packets, tournaments = sets_of("packet"), sets_of("tournament")
-        for _, tournament, packet in self._rows("round", "id", "tournament_id", "packet_id"):
-            if whole(packet) is not None and whole(tournament) in tournaments:
-                packets.setdefault(whole(packet) or 0, tournaments[whole(tournament) or 0])
+        for _, tournament, packet in self.rows("round", "id", "tournament_id", "packet_id"):
+            if packet is not None and tournament in tournaments:
+                packets.setdefault(packet, tournaments[tournament])
         only = sets[0] if len(sets) == 1 else 0
-        return {packet: packets.get(packet, only) for (packet,) in self._rows("packet", "id")}
+        return {packet: packets.get(packet, only) for (packet,) in self.rows("packet", "id")}
 
     def _games(self) -> dict[int, Game]:
-        rounds = {row[0]: (whole(row[1]), whole(row[2])) for row in self._rows("round", "id", "tournament_id", "packet_id")}
+        rounds = {key: parts for key, *parts in self.rows("round", "id", "tournament_id", "packet_id")}
         games = {}
-        for game, round_id, count, first, second in self._rows(
-            "game", "id", "round_id", "tossups_read", "team_one_id", "team_two_id"
-        ):
-            tournament, packet = rounds.get(whole(round_id) or 0, (None, None))
-            teams = tuple(team for team in (whole(first), whole(second)) if team in self.teams and team is not None)
-            games[game] = Game(tournament, packet, whole(count), teams)
-        players = {row[0]: whole(row[1]) for row in self._rows("player", "id", "team_id")}
+        for game, round_id, count, *sides in self.rows("game", "id", "round_id", "tossups_read", "team_one_id", "team_two_id"):
+            tournament, packet = rounds.get(round_id, (None, None))
+            games[game] = Game(tournament, packet, count, tuple(team for team in sides if team in self.teams))
+        players = dict(self.rows("player", "id", "team_id"))
         unusual: Counter[int] = Counter()
-        for player, game, tossup, position, value in self.database.rows(
-            "buzz", "player_id", "game_id", "tossup_id", "buzz_position", "value"
-        ):
-            played, buzzer, read = games.get(whole(game) or 0), players.get(whole(player) or 0), whole(tossup)
-            word, points = whole(position), whole(value)
-            if played is None or buzzer is None or read is None or read not in self.tossups:
+        for player, game, read, word, points in self.rows("buzz", "player_id", "game_id", "tossup_id", "buzz_position", "value"):
+            played, buzzer = games.get(game), players.get(player)
+            if played is None or buzzer is None or read not in self.tossups:
                 self.repaired[UNKNOWN] += 1
             elif buzzer not in played.teams:
                 played.left_out[read, OTHER_TEAM] += 1
@@ -271,7 +262,7 @@ class _Reading:
 
     def read(self, options: ImportOptions) -> None:
         """Add a dataset for each question set, or one for all of them if the options name a dataset."""
-        names = {row[0]: row[1:] for row in self._rows("question_set", "id", "name", "slug")}
+        names = {row[0]: row[1:] for row in self.rows("question_set", "id", "name", "slug")}
         sets: dict[int, QuestionSet] = {}
 
         def set_of(packet: int | None) -> QuestionSet:
@@ -344,6 +335,10 @@ class _Reading:
             for team in teams
             for tournament, name in [self.teams[team]]
         }
+
+
+def _as_is(cell: object) -> object:
+    return cell
 
 
 def _text(cell: object) -> str | None:

@@ -150,7 +150,7 @@ def _add_record(
     offered = [str(choice) for choice in as_list(asked.get("choices"))]
     text = str(asked.get("raw") or "")
     if offered and offered[0] not in text:
-        text = with_choices(text, dict(zip(letters(len(offered)), offered, strict=True)))
+        text = with_choices(text, offered)
     question, clue = str(record["sample_id"]), _given(facts, "clue")
     if clue is None:  # otherwise these are the words of the question so far, and a dataset has it already
         right = " or ".join(map(str, as_list(asked.get("reference"))))

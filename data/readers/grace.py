@@ -18,14 +18,13 @@ from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import as_dict, as_list, clean
+from data.readers.shared.evaluation_log import add_table, as_dict, as_list, clean
 from data.readers.shared.quizbowl_games import (
     Buzz,
     LeftOut,
     PlayedQuestion,
     add_people,
     add_questions,
-    add_table,
     one_buzz_per_team,
 )
 

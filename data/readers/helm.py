@@ -25,6 +25,7 @@ from data.readers.shared.evaluation_log import (
     dataset_id,
     letters,
     number,
+    option_shares,
     read_each,
     shared_classes,
     shares,
@@ -205,7 +206,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item, elici
     choice = item.choice  # looks at every request
     text = _text(item.instance.get("input"))
     if choice:
-        text = with_choices(text, dict(zip(names, references, strict=True)))
+        text = with_choices(text, references)
     right = [names[index] if choice else references[index] for index in item.right]
     log.add_question(instance, text, " or ".join(right) or None, place)
     answer = _separate(item) if item.separate else _joint(item)
@@ -234,7 +235,7 @@ def _joint(item: Item) -> Answer | None:
     if completion is None:
         return None
     text = str(completion.get("text") or "").strip()
-    mapping = _mapping(state)
+    mapping = {str(letter): str(text) for letter, text in as_dict(state.get("output_mapping")).items()}
     mapped = mapping.get(text)
     references = item.references
     guess = letters(len(references))[references.index(mapped)] if item.choice and mapped in references else text
@@ -250,15 +251,10 @@ def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], ref
     """Return probabilities of all options, from the likely tokens that earlier versions store; None if these lack an option."""
     for token in as_dicts(completion.get("tokens"))[:1]:
         names = letters(len(references))
-        weights = dict.fromkeys(names, 0.0)
         name_of = dict(zip(reversed(references), reversed(names), strict=True))  # of equal references, the first one
-        for text, value in as_dict(token.get("top_logprobs")).items():
-            logprob, option = number(value), mapping.get(text.strip())
-            if logprob is not None and option in name_of:
-                weights[name_of[option]] += math.exp(min(logprob, 0.0))
-        total = sum(weights.values())
-        if all(weights.values()):
-            return {name: weight / total for name, weight in weights.items()}
+        likely = [(text.strip(), number(value)) for text, value in as_dict(token.get("top_logprobs")).items()]
+        known = ((name_of.get(mapping.get(text, "")), logprob) for text, logprob in likely if logprob is not None)
+        return option_shares(known, names)
     return None
 
 
@@ -302,10 +298,6 @@ def _logprob(state: Mapping[str, Any]) -> float | None:
     completion = _completion(state)
     value = number(completion.get("logprob")) if completion else None
     return value if value is not None and math.isfinite(value) else None
-
-
-def _mapping(state: Mapping[str, Any]) -> dict[str, str]:
-    return {str(letter): str(text) for letter, text in as_dict(state.get("output_mapping")).items()}
 
 
 def _text(content: object) -> str:

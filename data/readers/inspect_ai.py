@@ -28,6 +28,7 @@ from data.readers.shared.evaluation_log import (
     dataset_id,
     letters,
     number,
+    option_shares,
     read_each,
     shared_classes,
     with_choices,
@@ -360,7 +361,7 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
     answer = " or ".join(map(str, target)) if isinstance(target, list) else str(target or "")
     return Sample(
         question_id=str(document["id"]),
-        text=with_choices(text, dict(zip(options, choices, strict=True))) if choices else text,
+        text=with_choices(text, choices) if choices else text,
         answer=_resolved(answer, attachments) or None,
         category=category_of(as_dict(document.get("metadata"))),
         options=options,
@@ -380,8 +381,8 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
     confidences = {name: _confidence(score) for name, score in named.items()}
     any_confidence = next((value for value in confidences.values() if value is not None), None)
     completion = _completion(document, attachments)
-    tokens_of_output = as_list(as_dict(_first_choice(document).get("logprobs")).get("content"))
-    content = [token for token in tokens_of_output if isinstance(token, dict) and _logprob(token) is not None]
+    tokens_of_output = as_dicts(as_dict(_first_choice(document).get("logprobs")).get("content"))
+    content = [token for token in tokens_of_output if _logprob(token) is not None]
     result: dict[str, Score] = {}
     for name, score in named.items():
         stated = score.get("answer")
@@ -432,18 +433,16 @@ def _text(content: object, attachments: Mapping[str, Any]) -> str:
     """Return the text of an input: the text itself, or that of its messages, each after its role if there are several."""
     if not isinstance(content, list):
         return _resolved("" if content is None else content, attachments)
-    messages = [message for message in content if isinstance(message, dict)]
-    texts = [(str(message.get("role", "")), _message_text(message.get("content"), attachments)) for message in messages]
+    texts = [(str(one.get("role", "")), _message_text(one.get("content"), attachments)) for one in as_dicts(content)]
     return texts[0][1] if len(texts) == 1 else "\n".join(f"{role}: {text}" for role, text in texts)
 
 
 def _message_text(content: object, attachments: Mapping[str, Any]) -> str:
     if not isinstance(content, list):
         return _resolved("" if content is None else content, attachments)
-    parts = [part for part in content if isinstance(part, dict)]
     return "\n".join(
         _resolved(part["text"], attachments) if isinstance(part.get("text"), str) else f"[{part.get('type', 'part')}]"
-        for part in parts
+        for part in as_dicts(content)
         if part.get("type") != "reasoning"
     )
 
@@ -485,15 +484,10 @@ def _token_confidence(content: list[dict[str, Any]], options: list[str], answer:
     own = _logprob(token) if token else None
     if token is None or own is None:
         return None
-    others = [other for other in as_list(token.get("top_logprobs")) if isinstance(other, dict)]
+    others = as_dicts(token.get("top_logprobs"))
     if str(token.get("token")) not in {str(other.get("token")) for other in others}:
         others.append(token)
-    weights = dict.fromkeys(options, 0.0)
-    for other in others:
-        value = _logprob(other)
-        if value is not None and _letter(other) in weights:
-            weights[_letter(other)] += math.exp(value)
-    total = sum(weights.values())
-    if letter in weights and all(weights.values()):
-        return {"options": {name: weight / total for name, weight in weights.items()}}
+    likely = ((_letter(other), value) for other in others if (value := _logprob(other)) is not None)
+    if letter in options and (whole := option_shares(likely, options)):
+        return {"options": whole}
     return {"token_logprobs": (own,)} if math.isfinite(own) else None

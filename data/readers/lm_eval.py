@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,24 +72,18 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The content of one line: a question with its options, and the probabilities of these.
+    """The content of one line: a question with its options, none if the answer was generated, and the answer.
 
-    ``probabilities`` are None if the log-likelihoods cannot be read. ``correct`` is in [0, 1]; None if the line does not say.
-    ``filtered`` names the filter. ``guess`` is a generated answer, which has no options, and ``output`` what it was
-    filtered from.
+    ``filtered`` names the filter. ``question`` and ``given`` are arguments of ``EvaluationLog.add_question`` and ``add_answer``;
+    ``given["correct"]`` is in [0, 1], or None if the line does not say.
     """
 
     question_id: str
     line: int
     filtered: str
-    text: str
-    answer: str | None
-    category: str | None
     options: list[str]
-    probabilities: list[float] | None
-    correct: float | None
-    guess: str | None = None
-    output: str | None = None
+    question: tuple[str, str | None, str, str | None]
+    given: dict[str, Any]
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -178,46 +172,26 @@ def _read_file(
         classes=shared_classes([sample.options for sample in samples]), date=(match["date"] or "")[:10] if match else "",
     )  # fmt: skip
     filters = {sample.filtered for sample in samples}
-    if len({len(sample.options) for sample in samples}) == 1 and len(samples[0].options) == 1:
+    if {len(sample.options) for sample in samples} == {1}:
         raise NothingToCalibrate(file.name, ONE_LIKELIHOOD)
     of_task = as_dict(as_dict(results.get("results")).get(str(task)))
-    renamed = 0
     for sample in samples:
-        place = f"line {sample.line}"
-        elicitation = ELICITATION if sample.guess is None else UNSTATED
+        elicitation, metrics = (UNSTATED, METRICS) if "guess" in sample.given else (ELICITATION, ["acc"])
         if len(filters) > 1 or sample.filtered != PLAIN_FILTER:
             elicitation += f" ({sample.filtered})"
-        stated = (number(of_task.get(f"{metric},{sample.filtered}")) for metric in (["acc"] if sample.guess is None else METRICS))
+        stated = (number(of_task.get(f"{metric},{sample.filtered}")) for metric in metrics)
         if (published := next((share for share in stated if share is not None), None)) is not None:
             log.published[None, elicitation] = published
-        names = _with_numbered_repeats(sample.options)
-        renamed += names != sample.options
-        log.add_question(sample.question_id, sample.text, sample.answer, place, sample.category)
-        if sample.guess is not None:
-            log.add_answer(
-                sample.question_id,
-                elicitation,
-                place,
-                guess=sample.guess,
-                correct=sample.correct,
-                state="no_confidence",
-                output=sample.output,
-            )
-            continue
-        if sample.probabilities is None:
+        log.add_question(sample.question_id, *sample.question)
+        if sample.given.get("failed"):
             log.skip(elicitation, "a log-likelihood is not a number")
-            log.add_answer(sample.question_id, elicitation, place, failed=True)
-            continue
-        if sample.correct is None:
+        elif sample.given["correct"] is None:
             reason = "neither `acc` nor `target` says which option is right"
             log.problems.append(Problem(file.name, sample.line, "target", None, reason))
-        log.add_answer(
-            sample.question_id, elicitation, place,
-            options=dict(zip(names, sample.probabilities, strict=True)), correct=sample.correct,
-        )  # fmt: skip
-    if renamed:
+        log.add_answer(sample.question_id, elicitation, f"line {sample.line}", **sample.given)
+    if renamed := sum(_with_numbered_repeats(sample.options) != sample.options for sample in samples):
         staging.report.repaired["questions with two options of the same text, which were numbered"] += renamed
-    if any(sample.correct not in (0, 1, None) for sample in samples):
+    if any(sample.given.get("correct") not in (0, 1, None) for sample in samples):
         staging.report.warnings.append(f"{file.name}: `acc` lies between 0 and 1 here, and was taken as it is")
     log.add_to(staging, options)
 
@@ -234,17 +208,17 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
         if logarithms is None:
             generated.append((line, row))
             continue
-        sample = _sample(line, row, logarithms)
+        sample = _sample(file.name, line, row, logarithms)
         if isinstance(sample, Problem):
-            staging.report.problems.append(replace(sample, file=file.name))
+            staging.report.problems.append(sample)
         else:
             read += 1
             yield sample
     reason = "no pairs of a log-likelihood and whether it is the greedy choice"
     for line, row in generated:
-        answered = Problem("", line, "filtered_resps", None, reason) if read else _sample(line, row, None)
+        answered = Problem(file.name, line, "filtered_resps", None, reason) if read else _sample(file.name, line, row, None)
         if isinstance(answered, Problem):
-            staging.report.problems.append(replace(answered, file=file.name))
+            staging.report.problems.append(answered)
         else:
             yield answered
     read += len(generated)
@@ -289,34 +263,35 @@ def likelihoods(responses: object) -> list[float] | None:
     return values
 
 
-def _sample(line: int, row: Mapping[str, Any], logarithms: list[float] | None) -> Sample | Problem:
+def _sample(file: str, line: int, row: Mapping[str, Any], logarithms: list[float] | None) -> Sample | Problem:
     """Return a sample, or why it cannot be read. ``logarithms`` are None if the answer was generated."""
     doc, pairs = as_dict(row.get("doc")), _arguments(row.get("arguments"))
     answer = str(row.get("target", "")).strip() or None
-    options, probabilities, guess, output = list[str](), None, None, None
+    options, given = list[str](), dict[str, Any](failed=True)
     if logarithms is None:
         named = [*METRICS, *map(str, as_list(row.get("metrics")))]
         correct = next((share for name in named if (share := _correctness(row.get(name))) is not None), None)
         if correct is None:
-            return Problem("", line, "exact_match", None, UNGRADED)
+            return Problem(file, line, "exact_match", None, UNGRADED)
         guess, output = (_first(row.get(name)) for name in ("filtered_resps", "resps"))
+        if guess is not None:
+            given = {"guess": guess, "correct": correct, "state": "no_confidence", "output": output or guess}
     else:
         if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
             pairs = pairs[: len(logarithms)]
         if pairs and len(pairs) != len(logarithms):
             reason = f"there are {len(logarithms)} log-likelihoods for the {len(pairs)} options of `arguments`"
-            return Problem("", line, "filtered_resps", None, reason)
+            return Problem(file, line, "filtered_resps", None, reason)
         options, probabilities = _options(pairs, doc, len(logarithms)), shares(logarithms)
         best = max(range(len(logarithms)), key=lambda index: (logarithms[index], -index))
         correct = _correctness(row.get("acc"))
         right = _right_option(row.get("target"), options, best, correct)
         if right is not None:
             answer, correct = options[right], float(right == best) if correct is None else correct
-    return Sample(
-        question_id=str(row["doc_id"]), line=line, filtered=str(row.get("filter") or PLAIN_FILTER),
-        text=_text(doc, pairs, options), answer=answer, category=category_of(doc), options=options,
-        probabilities=probabilities, correct=correct, guess=guess, output=output or guess,
-    )  # fmt: skip
+        if probabilities is not None:
+            given = {"options": dict(zip(_with_numbered_repeats(options), probabilities, strict=True)), "correct": correct}
+    question = (_text(doc, pairs, options), answer, f"line {line}", category_of(doc))
+    return Sample(str(row["doc_id"]), line, str(row.get("filter") or PLAIN_FILTER), options, question, given)
 
 
 def _first(generated: object) -> str | None:
@@ -398,7 +373,7 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     names, choices = letters(len(options)), _choices(doc)
     shown = choices if options == names and len(choices) == len(options) else options
     text = "\n".join(part.strip() for part in parts)
-    return text if shown == names else with_choices(text, dict(zip(names, shown, strict=True)))
+    return text if shown == names else with_choices(text, shown)
 
 
 def _joined_lines(value: object) -> str:

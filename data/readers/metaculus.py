@@ -5,8 +5,6 @@ Names of users are left out: forecasters are identified by number or, in anonymi
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +18,7 @@ from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit
 from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, number
+from data.readers.shared.evaluation_log import EvaluationLog, as_list, number, parsed
 
 FORMAT = Format(
     key="metaculus",
@@ -82,24 +80,20 @@ class Forecast:
 
 
 def recognises(incoming: Incoming) -> bool:
-    return incoming.folder is not None and _file(incoming.folder, FORECASTS) is not None
+    return bool(_paths(incoming, FORECASTS))
 
 
-def _file(folder: Path, name: str) -> Path | None:
-    return next(iter(_paths(folder, name)), None)
-
-
-def _paths(folder: Path, name: str) -> list[Path]:
-    return sorted(path for path in folder.rglob(name) if "__MACOSX" not in path.parts)
+def _paths(incoming: Incoming, name: str) -> list[Path]:
+    return sorted(path for path in incoming.folder.rglob(name) if "__MACOSX" not in path.parts) if incoming.folder else []
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    paths = {name: _file(incoming.folder, name) if incoming.folder else None for name in (QUESTIONS, FORECASTS)}
-    if missing := [name for name, path in paths.items() if path is None]:
+    paths = {name: _paths(incoming, name) for name in (QUESTIONS, FORECASTS)}
+    if missing := [name for name, exports in paths.items() if not exports]:
         raise refuse(incoming.name, f"there is no {' and no '.join(missing)} in it; import the whole export")
-    if incoming.folder and len(_paths(incoming.folder, FORECASTS)) > 1:
+    if len(paths[FORECASTS]) > 1:
         raise refuse(incoming.name, f"there are several {FORECASTS} in it; import one export at a time")
-    files = {name: staging.open(path, f"{incoming.name}/{name}") for name, path in paths.items() if path}
+    files = {name: staging.open(exports[0], f"{incoming.name}/{name}") for name, exports in paths.items()}
     dataset = options.dataset or (SERIES if options.series else DATASET)
     title = "Metaculus, over time" if options.series else "Metaculus"
     log = EvaluationLog(
@@ -293,14 +287,7 @@ def _list(cell: str) -> list[object]:
     """Read a list from a cell, written as JSON or by Python, also with None and nan as values; empty for anything else."""
     if not cell.startswith("[") or len(cell) > MAX_LIST_LENGTH:
         return []
-    without_nan = re.sub(r"\bnan\b", "None", cell)
-    for parse, text in ((json.loads, cell), (ast.literal_eval, cell), (ast.literal_eval, without_nan)):
-        try:
-            value = parse(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        return value if isinstance(value, list) else []
-    return []
+    return as_list(parsed(cell) or parsed(re.sub(r"\bnan\b", "None", cell)))
 
 
 def _time(log: EvaluationLog, file: TableFile, line: int, row: Mapping[str, str], column: str) -> datetime | None:

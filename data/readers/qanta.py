@@ -26,12 +26,11 @@ from data.importing.file_folder_or_zip import Incoming, beginning, files_below
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
-from data.importing.table_files import WRONG_LINE
 from data.plurals import counted
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import as_dict, as_list, clean, whole
-from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions, add_table
+from data.readers.shared.evaluation_log import add_table, as_dict, as_list, clean, json_lines, whole
+from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions
 from data.store.gradings import grading_name
 
 FORMAT = Format(
@@ -424,21 +423,11 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
     """Read one file of a run into ``run``. A file with the same outputs as another file of the run is a further grading."""
     problems = staging.report.problems
     outputs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    try:
-        lines = file.file.path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise file.file.not_utf8() from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        given = row.get("run_outputs") if isinstance(row, dict) else None
-        if not isinstance(row, dict) or not isinstance(row.get("qid"), str) or not isinstance(given, list):
-            reason = WRONG_LINE if not isinstance(row, dict) else "a line needs a qid and a list of run_outputs"
-            problems.append(Problem(file.name, number, None, line[:MAX_SHOWN_LENGTH], reason))
+    for number, row in json_lines(file.file, staging):
+        given = row.get("run_outputs")
+        if not isinstance(row.get("qid"), str) or not isinstance(given, list):
+            shown = json.dumps(row, ensure_ascii=False)[:MAX_SHOWN_LENGTH]
+            problems.append(Problem(file.name, number, None, shown, "a line needs a qid and a list of run_outputs"))
             continue
         question = question_id(clean(row["qid"]) or "")
         if question in outputs:

@@ -18,7 +18,7 @@ from data.importing.table_contract import (
     responses_columns,
     trimmed_text,
 )
-from data.importing.table_files import PARQUET, TableFile
+from data.importing.table_files import PARQUET, FrameFile, TableFile
 from data.plurals import listed
 from data.readers import Format
 from data.readers.shared.evaluation_log import align_questions
@@ -102,10 +102,10 @@ def _without_dataset(incoming: Incoming, staging: Staging, named: str | None) ->
     return refuse(file.name, f"there is no dataset {named!r} (the store has: {stored}), and {NOT_MADE}; it has {has}")
 
 
-def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Add a file of responses to the dataset ``options.dataset``, which must exist."""
+def read_file(file: TableFile | FrameFile, staging: Staging, options: ImportOptions) -> None:
+    """Add a file of responses to the dataset ``options.dataset`` or, without it, to those of the column ``dataset``."""
     problems = staging.report.problems
-    own = responses_columns(percent=options.percent)
+    own = (*responses_columns(percent=options.percent), *([] if options.dataset else [Column("dataset")]))
 
     def further(names: Sequence[str]) -> list[Column]:
         grades = grade_columns(names)
@@ -116,7 +116,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         )
         stated = [name for name in names if name != PROMPT]
         attributes = attribute_names(file.name, stated, (*own, *grades), staging.report, strict=False)
-        if file.format == "parquet":  # only the columns that are kept need to be read
+        if isinstance(file, TableFile) and file.format == "parquet":  # only the columns that are kept need to be read
             rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {CHECKED_ROWS})"
             too_long.update(_too_long(staging, rows, attributes))
         texts = [Column(PROMPT)] if options.align and PROMPT in names else []
@@ -128,7 +128,10 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     attributes = sorted(name for name in columns if name not in of_table and not name.startswith(GRADE_PREFIX))
     too_long |= _too_long(staging, "loaded", attributes)
     attributes = [name for name in attributes if name not in too_long]
-    staging.response_attributes |= {(options.dataset or "", name): file.name for name in attributes}
+    run = staging.connection.execute
+    stated_datasets = [] if options.dataset else run("select distinct dataset from loaded").fetchall()
+    datasets = [options.dataset] if options.dataset else [name for (name,) in stated_datasets]
+    staging.response_attributes |= {(dataset, name): file.name for dataset in datasets for name in attributes}
     report_attributes(file.name, staging, attributes, too_long)
     scores = [name for name in SCORES if name in attributes]
     stated = {"confidence", "token_logprobs", "options", "failed", "state", *scores} & set(columns)
@@ -141,14 +144,14 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
         model = "?"
     runs = f"select distinct model, elicitation from loaded where model is not null limit {MAX_RUNS + 1}"
-    if len(staging.connection.execute(runs).fetchall()) > MAX_RUNS:
+    if len(run(runs).fetchall()) > MAX_RUNS:
         raise refuse(
             file.name, f"the file holds answers of more than {MAX_RUNS:,} models; is `model` another column?", column="model"
         )
     elicitation = literal(options.elicitation) if options.elicitation else "null"
     if "token_logprobs" in columns and not options.elicitation:
         # A row without a confidence does not show how confidences were elicited, so it belongs to the run of the other rows.
-        by_tokens, verbalized = staging.connection.execute(
+        by_tokens, verbalized = run(
             f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
                 coalesce(bool_or(confidence is not null or options is not null), false)
             from loaded s where elicitation is null and not {IS_FAILED} and not {LACKS_CONFIDENCE}"""
@@ -158,23 +161,24 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     question = _aligned(file, staging, options) if options.align else "question_id"
     count = staging.view_responses(
         file,
-        f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
+        f"""select {literal(options.dataset) if options.dataset else "dataset"} as dataset,
+            coalesce(model, {literal(model) if model else "null"}) as model,
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             {question} as question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
             token_logprobs, options, correct, failed, {_state(scores)} as state,
-            sample, buzz, {attribute_map(attributes)} as attributes, ordinal
+            sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
         from {staging.view_of(file)} s""",
     )
     staging.add_grades(file, columns)
     if options.respondents:
-        runs = f"select distinct model, elicitation from responses_read where dataset = {literal(options.dataset or '')}"
-        staging.respondents |= {RunKey(options.dataset or "", *run) for run in staging.connection.execute(runs).fetchall()}
+        runs = "select distinct dataset, model, elicitation from responses_read where list_contains($datasets, dataset)"
+        staging.respondents |= {RunKey(*row) for row in run(runs, {"datasets": datasets}).fetchall()}
     if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))
 
 
-def _aligned(file: TableFile, staging: Staging, options: ImportOptions) -> str:
+def _aligned(file: TableFile | FrameFile, staging: Staging, options: ImportOptions) -> str:
     """Return SQL for the stored id of the question of a row s, as the analyst states."""
     text = f"any_value({PROMPT})" if PROMPT in file.columns else "null"
     own = f"select question_id, {text} from loaded where question_id is not null group by 1"
@@ -213,7 +217,7 @@ def report_attributes(file: str, staging: Staging, kept: Sequence[str], too_long
         staging.report.warnings.append(f"{file}: {reason}: {those}")
 
 
-def attribute_map(names: Sequence[str]) -> str:
+def _attribute_map(names: Sequence[str]) -> str:
     """Return SQL for the attributes of a row of the loaded file, null if it has none."""
     kind = TYPES["responses"]["attributes"]
     if not names:

@@ -3,6 +3,7 @@
 import json
 import random
 from functools import partial
+from itertools import product
 
 import msgspec
 import numpy as np
@@ -196,41 +197,32 @@ BUZZED = table(
 )
 
 
-def quiz_answers(draw, samples):
-    """Draw the answers of three runs, each with attributes at random; some calls failed."""
-    rows = []
-    for model in ("a", "b", "c"):
-        for q in QUIZ:
-            for clue in range(3):
-                for sample in range(samples):
-                    if draw.random() < 0.9:
-                        rows.append({
-                            "model": model, "elicitation": "stated", "question_id": q["question_id"], "clue": clue,
-                            "sample": sample if samples > 1 else "", "guess": draw.choice(["Nile", "Rome"]),
-                            "confidence": round(draw.random(), 3), "token_logprobs": json.dumps([-draw.random()]),
-                            "failed": int(draw.random() < 0.05), "buzz": int(draw.random() < 0.3),
-                            "prompt": draw.choice(["terse", "terse", "verbose", ""]), "shot": draw.choice("01"),
-                        })  # fmt: skip
-                        if rows[-1]["failed"]:
-                            rows[-1] |= {"guess": "", "confidence": "", "token_logprobs": "", "buzz": ""}
-    return rows
+def quiz_answer(draw):
+    """Draw an answer with attributes at random, or a failed call."""
+    answer = {"failed": int(draw.random() < 0.05), "prompt": draw.choice(["terse", "terse", "verbose", ""])}
+    stated = {
+        "guess": draw.choice(["Nile", "Rome"]), "confidence": round(draw.random(), 3),
+        "token_logprobs": json.dumps([-draw.random()]), "buzz": int(draw.random() < 0.3),
+    }  # fmt: skip
+    return answer | (dict.fromkeys(stated, "") if answer["failed"] else stated)
 
 
-def voted_answers(draw, samples):
-    rows = []
-    for model in ("a", "b"):
-        for q in VOTED_ON:
-            for sample in range(samples):
-                shares = np.array([draw.random() for _ in range(3)])
-                rows.append({
-                    "model": model, "elicitation": "token", "question_id": q["question_id"],
-                    "sample": sample if samples > 1 else "", "guess": "",
-                    "options": json.dumps((shares / shares.sum()).tolist()) if draw.random() < 0.9 else "",
-                    "confidence": 0.5, "prompt": draw.choice(["terse", "verbose"]), "shot": draw.choice("01"),
-                })  # fmt: skip
-                if not rows[-1]["options"]:
-                    rows[-1]["guess"] = "yes"
-    return rows
+def voted_answer(draw):
+    shares = np.array([draw.random() for _ in range(3)])
+    options = json.dumps((shares / shares.sum()).tolist()) if draw.random() < 0.9 else ""
+    return {"options": options, "guess": "" if options else "yes", "confidence": 0.5, "prompt": draw.choice(["terse", "verbose"])}
+
+
+def answers(draw, name, samples):
+    """Draw the answers of several runs to nearly all clues."""
+    questions, clues, models, answer = {
+        "quiz": (QUIZ, range(3), "abc", quiz_answer), "voted": (VOTED_ON, [0], "ab", voted_answer)
+    }[name]  # fmt: skip
+    return [
+        {"model": model, "elicitation": "stated", "question_id": q["question_id"], "clue": clue,
+         "sample": sample if samples > 1 else "", "shot": draw.choice("01"), **answer(draw)}
+        for model, q, clue, sample in product(models, questions, clues, range(samples)) if draw.random() < 0.9
+    ]  # fmt: skip
 
 
 CLASSES = ["yes", "maybe", "no"]
@@ -259,7 +251,7 @@ def two_stores(request, tmp_path_factory):
     """A store with all responses, one with only the terse ones of shot 1, and the id of their dataset."""
     name, samples = request.param
     facts, tables = SETS[name]
-    rows = {"quiz": quiz_answers, "voted": voted_answers}[name](random.Random(samples), samples)
+    rows = answers(random.Random(samples), name, samples)
     kept = [row for row in rows if row["prompt"] == "terse" and row["shot"] == "1"]
     snapshots = []
     for part in (rows, kept):

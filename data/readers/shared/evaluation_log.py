@@ -5,11 +5,13 @@ The first log of a task creates the dataset. A later log adds runs to it, and mu
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, NamedTuple
@@ -21,7 +23,7 @@ from data.duckdb_and_polars import literal
 from data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
 from data.importing.report import Hint, Problem, Refused, refuse
 from data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
-from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
+from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, Column, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from data.plurals import counted
 from data.store.answer_states import State
@@ -284,8 +286,7 @@ class EvaluationLog:
         known = staging.dataset(self.dataset)
         run, d = staging.connection.execute, {"d": self.dataset}
         incoming = bool(run("select 1 from datasets_read where dataset = $d", d).fetchone())
-        chosen = ["dataset", "question_id", "text", "answer", "category", "ordinal"]
-        select = f"select $d as dataset, {', '.join(chosen[1:])} from loaded"
+        select = "select $d as dataset, * from loaded"
         if known is None or (options.replace and not incoming):
             staging.add_dataset(
                 self.name, self.dataset, kind=self._kind, title=options.title or self.title, source=self.source,
@@ -323,15 +324,33 @@ class EvaluationLog:
     def _add_clues(self, staging: Staging) -> None:
         """Add the clues of each question: its text with the first moment, then the other moments. Each counts as one word."""
         rows = [
-            {"question_id": name, "clue": str(clue), "text": text, "word_end": str(clue + 1), "place": question["place"]}
+            {"question_id": name, "clue": clue, "text": text, "word_end": clue + 1, "place": question["place"]}
             for name, question in self._questions.items()
             for clue, moment in enumerate(self.moments)
             for text in [f"{question['text']} ({moment})" if clue == 0 else moment]
         ]
         if rows:
-            file = staging.add_rows(self.name, pl.DataFrame(rows, orient="row"))
-            staging.load(file, CLUES)
-            staging.add("clues", file, "select $d as dataset, * from loaded", {"d": self.dataset})
+            add_table(staging, "clues", self.name, self.dataset, rows, CLUES)
+
+
+def add_table(
+    staging: Staging, table: str, name: str, dataset: str, rows: Sequence[Mapping[str, Any]], columns: tuple[Column, ...]
+) -> None:
+    """Add rows to a table of the store, checked against a contract. Reports call the rows ``name``.
+
+    The keys of the first row count for all; the key ``place`` says where a row is in its file.
+    """
+    kinds = {"integer": pl.Int64, "number": pl.Float64}
+    schema = {column.name: kinds.get(column.type, pl.String) for column in columns} | {"place": pl.String}
+    present = {key: kind for key, kind in schema.items() if any(key in row for row in rows[:1])}
+    cells = [{key: _storable(row[key]) for key in present} for row in rows]
+    file = staging.add_rows(name, pl.DataFrame(cells, schema=present, orient="row", strict=False))
+    staging.load(file, columns)
+    staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
+
+
+def _storable(cell: object) -> object:
+    return clean(cell) if isinstance(cell, str) and not cell.isascii() else cell
 
 
 class Alignment(NamedTuple):
@@ -472,6 +491,18 @@ def whole(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def parsed(text: str) -> object:
+    """Return the value of a text that is written as JSON or by Python; None if it is neither.
+
+    >>> parsed('["a"]'), parsed("['a']"), parsed("[a]")
+    (['a'], ['a'], None)
+    """
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return parse(text)
+    return None
+
+
 def as_list(value: object) -> list[Any]:
     """Return a list of a JSON document; an empty one for anything else."""
     return value if isinstance(value, list) else []
@@ -520,6 +551,20 @@ def shares(logarithms: Sequence[float]) -> list[float] | None:
     return [weight / total for weight in weights]
 
 
+def option_shares(likely: Iterable[tuple[str | None, float]], options: Sequence[str]) -> dict[str, float] | None:
+    """Return the probabilities of all options from likely tokens, each an option or not; None if these lack an option.
+
+    >>> option_shares([("A", -1.0), (None, -2.0), ("B", -1.0)], "AB"), option_shares([("A", 0.0)], "AB")
+    ({'A': 0.5, 'B': 0.5}, None)
+    """
+    weights = dict.fromkeys(options, 0.0)
+    for option, logprob in likely:
+        if option in weights:
+            weights[option] += math.exp(min(logprob, 0.0))
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()} if all(weights.values()) else None
+
+
 def common_start(texts: Sequence[str]) -> str:
     """Return the longest common beginning of some texts.
 
@@ -539,15 +584,15 @@ def letters(count: int) -> list[str]:
     return [chr(ord("A") + index) if index < MAX_CLASSES else str(index + 1) for index in range(count)]
 
 
-def with_choices(text: str, choices: Mapping[str, str]) -> str:
+def with_choices(text: str, choices: Sequence[str]) -> str:
     """Return a question with its options, each on its own line after its letter.
 
-    >>> print(with_choices("Which?", {"A": "this", "B": "that"}))
+    >>> print(with_choices("Which?", ["this", "that"]))
     Which?
     A. this
     B. that
     """
-    return "\n".join([text, *(f"{letter}. {choice}" for letter, choice in choices.items())])
+    return "\n".join([text, *(f"{letter}. {choice}" for letter, choice in zip(letters(len(choices)), choices, strict=True))])
 
 
 def shared_classes(options: Sequence[Sequence[str]]) -> list[str] | None:

@@ -7,11 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from data.importing.staging import Staging
-from data.importing.table_contract import BUZZES, EXPOSURES, LEFT_OUT_PLAYS, QUESTIONS, Column
-from data.readers.shared.evaluation_log import clean
+from data.importing.table_contract import BUZZES, EXPOSURES, LEFT_OUT_PLAYS, QUESTIONS
+from data.readers.shared.evaluation_log import add_table
 
 REPEATED_BUZZES = "buzzes that are in the file twice, counted once"
 SECOND_BUZZ = "second buzzes of a team on a question (the correct one counts, otherwise the first)"
@@ -119,26 +117,6 @@ def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Ma
                 "ended_by": ending.team if ending else None, "place": place,
             }  # fmt: skip
     return list(rows.values())
-
-
-def add_table(
-    staging: Staging, table: str, name: str, dataset: str, rows: Sequence[Mapping[str, Any]], columns: tuple[Column, ...]
-) -> None:
-    """Add rows to a table of the store, checked against a contract. Reports call the rows ``name``.
-
-    The keys of the first row count for all; the key ``place`` says where a row is in its file.
-    """
-    kinds = {"integer": pl.Int64, "number": pl.Float64}
-    schema = {column.name: kinds.get(column.type, pl.String) for column in columns} | {"place": pl.String}
-    present = {key: kind for key, kind in schema.items() if any(key in row for row in rows[:1])}
-    cells = [{key: _storable(row[key]) for key in present} for row in rows]
-    file = staging.add_rows(name, pl.DataFrame(cells, schema=present, orient="row", strict=False))
-    staging.load(file, columns)
-    staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
-
-
-def _storable(cell: object) -> object:
-    return clean(cell) if isinstance(cell, str) and not cell.isascii() else cell
 
 
 def add_questions(staging: Staging, name: str, dataset: str, questions: Iterable[PlayedQuestion]) -> None:

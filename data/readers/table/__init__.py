@@ -10,14 +10,14 @@ from weakref import WeakKeyDictionary
 
 from data.importing.column_mapping import ColumnMapping
 from data.importing.file_folder_or_zip import Incoming, files_below
-from data.importing.report import FirstRows, Hint, Problem, Refused, refuse
+from data.importing.report import FirstRows, Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
 from data.readers.table.build import Builder, stage, stage_large, stem_of, why_in_memory
 from data.readers.table.read import TOO_LARGE, Table, read_tables
-from data.readers.table.roles import Column, Guesses, Unclear, guess_roles
+from data.readers.table.roles import Column, Guesses, guess_roles
 
 FORMAT = Format(
     key="table",
@@ -198,7 +198,7 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
             staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
-            raise Refused([_problem(table, unclear) for unclear in guesses.unclear], tables=[_first_rows(table, guesses)])
+            raise Refused(guesses.unclear, tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
         if guesses.offered:
             staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
@@ -225,17 +225,3 @@ def _first_rows(table: Table, guesses: Guesses) -> FirstRows:
     shown = list(guesses.mapping.columns)[:MAX_SHOWN_COLUMNS]
     cells = {name: [cell and cell[:MAX_SHOWN_LENGTH] for cell in table.columns[name][:SHOWN_ROWS]] for name in shown}
     return FirstRows(table.name, {name: roles.get(name, "attribute") for name in shown}, cells)
-
-
-def _problem(table: Table, unclear: Unclear) -> Problem:
-    if unclear.words:
-        choices = tuple(f"{word}=?" for word in unclear.words)
-        return Problem(table.name, 1, unclear.column, None, unclear.reason, "words", choices=choices)
-    if unclear.pattern:
-        return Problem(table.name, 1, None, None, unclear.reason, "pattern")
-    if unclear.scale:
-        return Problem(table.name, 1, unclear.column, None, unclear.reason, "percent")
-    choices = tuple(f"{role}={column}" for role, column in unclear.choices)
-    column = unclear.column if len(unclear.choices) < 2 or len({name for _, name in unclear.choices}) == 1 else None
-    hint: Hint | None = "repeats" if unclear.repeats else "column" if choices or column is None else None
-    return Problem(table.name, 1, column, None, unclear.reason, hint, choices=choices)

@@ -19,17 +19,17 @@ from data.importing.column_mapping import BadMapping, read_pattern
 from data.importing.report import Hint, Problem, refuse
 from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
 from data.importing.table_contract import (
+    GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     QUESTIONS,
     RESPONSES,
     Column,
-    attribute_names,
     trimmed_text,
 )
 from data.importing.table_files import TableFile
 from data.plurals import counted
-from data.readers.responses import attribute_map, read_file, report_attributes
-from data.readers.shared.evaluation_log import STATED, align_questions, dataset_id, letters, with_choices
+from data.readers.responses import read_file, report_attributes
+from data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     MISSING,
@@ -121,7 +121,7 @@ class Builder:
                 continue
             text, offered = texts[n], listed(choices[n])
             if text and offered and offered[0] not in text:
-                text = with_choices(text, dict(zip(letters(len(offered)), offered, strict=True)))
+                text = with_choices(text, offered)
             right = self.outcome(answers[n]) if self.answer_role == "outcome" else answers[n]
             row = {"text": text, "answer": right, "category": categories[n], "place": self.table.places[n]}
             questions = by_dataset.setdefault(datasets[n], Questions())
@@ -276,13 +276,11 @@ class Builder:
 
     def scores(self) -> list[tuple[str, list[float | None], list[str | None]]]:
         """Return each score that is no probability, as ``confidences`` does."""
-        scores: list[tuple[str, list[float | None], list[str | None]]] = []
-        for name in (name for role in SCORES for name in self.mapping.roles.get(role, ())):
-            texts = [given(cell) for cell in self.table.columns[name]]
-            numerals = [None if text is None else number(text) for text in texts]
-            self.unread[name] += sum(text is not None and not numeral for text, numeral in zip(texts, numerals, strict=True))
-            scores.append((name, [numeral and numeral[0] for numeral in numerals], [None] * len(texts)))
-        return scores
+        names = [name for role in SCORES for name in self.mapping.roles.get(role, ())]
+        numerals = {name: [number(given(cell)) for cell in self.table.columns[name]] for name in names}
+        for name, read in numerals.items():
+            self.unread[name] += sum(map(bool, map(given, self.table.columns[name]))) - sum(map(bool, read))
+        return [(name, [numeral and numeral[0] for numeral in read], [None] * len(read)) for name, read in numerals.items()]
 
     def shares(self, name: str) -> list[float | None]:
         """Return a column of confidences from 0 to 1."""
@@ -483,7 +481,7 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
             final |= {safe_name(other): number_of[other] for other in mapping.roles.get("attribute", ())}
             file = opened(first, rows | {share: plain}, own | {"state": state}, final)
             named = replace(options, model=options.model or builder.stem, elicitation=options.elicitation or name)
-            read_file(file, staging, replace(named, dataset=home, percent=percent))
+            read_file(file, staging, replace(named, dataset=home, percent=percent, align=None))
             range_ = "select min(confidence) filter (confidence > 0), max(confidence) from loaded"
             least, most = staging.connection.execute(range_).fetchall()[0]
             if percent and (most or 1) <= 0.01:
@@ -574,20 +572,14 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
         rows = {question: row | {"place": f"question {question}"} for question, row in others.items()} | rows
     if not rows:
         return
-    records = [row | {"question_id": question} for question, row in rows.items()]
-    schema = dict.fromkeys((*QUESTION_COLUMNS, "place"), pl.String)
-    file = staging.add_rows(name, pl.DataFrame(records, schema=schema, orient="row"))
-    staging.load(file, QUESTIONS)
-    staging.add("questions", file, f"select $d as dataset, {', '.join(QUESTION_COLUMNS)}, ordinal from loaded", {"d": dataset})
+    add_table(staging, "questions", name, dataset, [{"question_id": question} | row for question, row in rows.items()], QUESTIONS)
     attributes = [
-        (question, safe_name(key), value)
+        {"question_id": question, "attribute": safe_name(key), "value": value}
         for (question, key), value in questions.attributes.items()
         if question in rows and len(value) <= MAX_ATTRIBUTE_VALUE_LENGTH
     ]
     if attributes:
-        file = staging.add_rows(name, pl.DataFrame(attributes, schema=["question_id", "attribute", "value"], orient="row"))
-        staging.load(file, (Column("question_id"), Column("attribute"), Column("value")))
-        staging.add("attributes", file, "select $d as dataset, * from loaded", {"d": dataset})
+        add_table(staging, "attributes", name, dataset, attributes, (*map(Column, attributes[0]),))
 
 
 def safe_name(name: str) -> str:
@@ -597,45 +589,31 @@ def safe_name(name: str) -> str:
     ('difficulty (stated)', 'subject')
     """
     own = {column.name for column in (*QUESTIONS, *RESPONSES)} | {"ordinal", "place", *SCORES}
-    return f"{name} (stated)" if name.lower() in own else name
+    return f"{name} (stated)" if name.lower() in own or name.startswith(GRADE_PREFIX) else name
 
 
 def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[str, object]], attributes: Sequence[str]) -> None:
+    if not rows:
+        return
     table = builder.table
     cells = {safe_name(name): [given(cell) for cell in table.columns[name]] for name in attributes}
     longest = {name: max((len(value) for value in values if value), default=0) for name, values in cells.items()}
     too_long = {name: most for name, most in longest.items() if most > MAX_ATTRIBUTE_VALUE_LENGTH}
-    short = [name for name in cells if name not in too_long]
-    names = attribute_names(table.name, short, RESPONSES, staging.report, strict=False)
-    of_questions = {
-        name
-        for dataset in {str(row["dataset"]) for row in rows}
-        for (name,) in staging.connection.execute(
-            """select attribute from store.attributes where dataset = $d
-            union select attribute from attributes_read where dataset = $d""",
-            {"d": dataset},
-        ).fetchall()
-    }
-    names = [name for name in names if name not in of_questions]
+    report_attributes(table.name, staging, (), too_long)
+    sql = "select dataset, attribute from store.attributes union select dataset, attribute from attributes_read"
+    datasets = {row["dataset"] for row in rows}
+    of_questions = {name for dataset, name in staging.connection.execute(sql).fetchall() if dataset in datasets}
     scores = [role for role in SCORES if role in builder.mapping.roles]
     schema = {
-        **dict.fromkeys(("dataset", *RESPONSE_COLUMNS, "place"), pl.String),
+        **dict.fromkeys(("dataset", *RESPONSE_COLUMNS, *scores, "place"), pl.String),
         "confidence": pl.Float64, "correct": pl.Float64, "failed": pl.Boolean,
     }  # fmt: skip
     data = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema, orient="row")
     numbers = [int(str(row["row"])) for row in rows]
-    data = data.with_columns(*(pl.Series(name, [cells[name][n] for n in numbers], dtype=pl.String) for name in names))
-    data = data.with_columns(pl.Series(role, [row[role] for row in rows], dtype=pl.String) for role in scores)
-    names = sorted([*names, *scores])
-    file = staging.add_rows(table.name, data)
-    staging.load(file, (*RESPONSES, Column("dataset")), lambda columns: [Column(name) for name in names])
-    for dataset in {str(row["dataset"]) for row in rows}:
-        staging.response_attributes |= {(dataset, name): table.name for name in names}
-    report_attributes(table.name, staging, names, too_long)
-    staging.add(
-        "responses", file,
-        f"select dataset, {', '.join(RESPONSE_COLUMNS)}, {attribute_map(names)} as attributes, ordinal from loaded",
-    )  # fmt: skip
+    kept = [name for name in cells if name not in too_long and name not in of_questions]
+    data = data.with_columns(pl.Series(name, [cells[name][n] for n in numbers], dtype=pl.String) for name in kept)
+    as_read = replace(builder.options, dataset=None, percent=False, align=None)  # what these say, the rows have by now
+    read_file(staging.add_rows(table.name, data), staging, as_read)
 
 
 def stem_of(name: str) -> str:

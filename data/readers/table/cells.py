@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import math
 import re
 from collections.abc import Sequence
+
+from data.readers.shared.evaluation_log import parsed
 
 MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "#n/a", "-"}
 NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?) ?(%?)")
@@ -76,14 +76,9 @@ def listed(text: str | None) -> list[str] | None:
     """
     if not text or text[0] not in "[{":
         return None
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            entries = parse(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        entries = list(entries.values()) if isinstance(entries, dict) else entries
-        return [str(entry) for entry in entries] if isinstance(entries, list) else None
-    return None
+    entries = parsed(text)
+    entries = list(entries.values()) if isinstance(entries, dict) else entries
+    return [str(entry) for entry in entries] if isinstance(entries, list) else None
 
 
 def answer(text: str) -> str:

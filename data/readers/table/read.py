@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import islice
 from typing import Any
 
 from data.duckdb_and_polars import literal
@@ -199,16 +200,12 @@ def _without_path(names: list[str]) -> list[str]:
 def _of_csv(name: str, text: str) -> tuple[Table, str]:
     best: tuple[int, int, str] | None = None
     for delimiter in DELIMITERS:
-        widths = Counter(len(row) for _, row in zip(range(SAMPLE_ROWS), _rows(name, text, delimiter), strict=False) if row)
+        widths = Counter(len(row) for _, row in islice(_numbered(name, text, delimiter), SAMPLE_ROWS))
         width, rows = max(((w, n) for w, n in widths.items() if w > 1), key=lambda pair: (pair[1], pair[0]), default=(1, 0))
         if rows and (best is None or (rows, width) > best[:2]):
             best = (rows, width, delimiter)
     delimiter = best[2] if best else ","
     return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)]), delimiter
-
-
-def _rows(name: str, text: str, delimiter: str) -> Iterator[list[str]]:
-    return (row for _, row in _numbered(name, text, delimiter))
 
 
 def _numbered(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

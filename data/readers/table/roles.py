@@ -1,6 +1,6 @@
 """Guesses which column of a table has which role: from names, types and values, each with a reason.
 
-What is certain is taken. What is not becomes an ``Unclear``, which the analyst answers; no column gets a role in silence.
+What is certain is taken. What is not becomes a ``Problem``, which the analyst answers; no column gets a role in silence.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
+from data.importing.report import Hint, Problem
 from data.plurals import counted
 from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given, listed, number, truth
 from data.readers.table.names import (
@@ -129,32 +130,20 @@ def _within(values: Sequence[float], top: float) -> bool:
     return inside >= MIN_FITTING * len(values)
 
 
-@dataclass(frozen=True)
-class Unclear:
-    """What the table does not show for certain. ``choices`` are roles and columns that the analyst can state to answer it."""
-
-    reason: str
-    column: str | None = None
-    choices: tuple[tuple[str, str], ...] = ()
-    words: tuple[str, ...] = ()
-    scale: bool = False
-    pattern: bool = False
-    repeats: bool = False
-
-
 @dataclass
 class Guesses:
     """The roles of a table's columns.
 
     Attributes:
         reasons: by column, why it has its role.
+        unclear: what the table does not show for certain, and the analyst can state.
         stated_in: the column of outputs that state a confidence by the pattern of the mapping.
         offered: which column seems to state one, and by which usual pattern; blank if none does.
     """
 
     mapping: ColumnMapping
     reasons: dict[str, str] = field(default_factory=dict)
-    unclear: list[Unclear] = field(default_factory=list)
+    unclear: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     options_sum_to_one: bool = False
     stated_in: str | None = None
@@ -163,14 +152,14 @@ class Guesses:
     @property
     def asked(self) -> set[str]:
         """The roles for which columns are offered."""
-        return {role for unclear in self.unclear for role, _ in unclear.choices}
+        return {choice.partition("=")[0] for problem in self.unclear if problem.hint != "words" for choice in problem.choices}
 
 
 class _Guessing:
     """The state of guessing: each step takes columns, so that no column has two roles."""
 
     def __init__(self, table: Table, stated: ColumnMapping) -> None:
-        self.rows = len(table)
+        self.name, self.rows = table.name, len(table)
         self.columns = {name: Column(name, cells) for name, cells in table.columns.items()}
         self.roles: dict[str, tuple[str, ...]] = {}
         self.result = Guesses(stated)
@@ -192,7 +181,7 @@ class _Guessing:
             cells = [cell and pattern.without(cell) for cell in self.columns[name].cells]
             self.columns[name], self.result.stated_in = Column(name, cells), name
         else:
-            self.result.unclear.append(Unclear(f"no column states a confidence as in {pattern.text!r}", pattern=True))
+            self.ask(f"no column states a confidence as in {pattern.text!r}", hint="pattern")
 
     @property
     def has_confidence(self) -> bool:
@@ -218,9 +207,19 @@ class _Guessing:
         fitting = [column for column in self.free if column.name_says(role) and not {*tokens(column.name)} & {*forbidden}]
         return sorted(fitting, key=lambda column: -column.name_says(role))
 
-    def ask(self, reason: str, role: str, columns: Iterable[Column]) -> None:
+    def ask(
+        self,
+        reason: str,
+        roles: Iterable[str] = (),
+        columns: Iterable[Column] = (),
+        hint: Hint | None = "column",
+        choices: Iterable[str] = (),
+    ) -> None:
+        """Ask the analyst which column has which of some roles, or offer other choices."""
         names = [column.name for column in columns]
-        self.result.unclear.append(Unclear(reason, names[0] if names else None, tuple((role, name) for name in names)))
+        choices = (*(f"{role}={name}" for name in names for role in roles), *choices)
+        only = names[0] if len({*names}) == 1 else None
+        self.result.unclear.append(Problem(self.name, 1, only, None, reason, hint, choices=choices))
 
 
 def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, repeats: bool = False) -> Guesses:
@@ -252,8 +251,7 @@ def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
         fitting = [column for column in state.named(role, NO_FLAG) if column.is_two_valued]
         if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
-            choices = (("failed", fitting[0].name), ("attribute", fitting[0].name))
-            state.result.unclear.append(Unclear("does this say that a call got no answer?", fitting[0].name, choices))
+            state.ask("does this say that a call got no answer?", ("failed", "attribute"), fitting)
         elif len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, "by its name, and it says yes or no")
     for role, why in (("choices", "lists"), ("clue", "whole numbers")):
@@ -287,9 +285,8 @@ def _forecast(state: _Guessing) -> None:
         return
     (outcome,) = outcomes
     if says_nothing(outcome.name) or ({*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes):
-        choices = (("outcome", outcome.name), ("correct", outcome.name))
         reason = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
-        state.result.unclear.append(Unclear(reason, outcome.name, choices))
+        state.ask(reason, ("outcome", "correct"), outcomes)
         state.asked_outcome = True
         return
     state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
@@ -401,9 +398,9 @@ def _correctness(state: _Guessing) -> None:
     if not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
         reason = f"{state.roles['guess'][0]} and {state.roles['answer'][0]} agree {seldom}"
         if not two_valued and (offered := _offered(state)):
-            state.result.unclear.append(Unclear(f"{reason}; {offered}", pattern=True))
+            state.ask(f"{reason}; {offered}", hint="pattern")
             return
-        state.ask(f"{reason}: which column says whether answers are right?", "correct", two_valued)
+        state.ask(f"{reason}: which column says whether answers are right?", ["correct"], two_valued)
         return
     if len(candidates) == 1:
         state.take("correct", candidates[0].name, "by its name, and it says right or wrong")
@@ -412,19 +409,19 @@ def _correctness(state: _Guessing) -> None:
             pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
             state.result.notes.append(f"{candidates[0].name} contradicts the comparison of {pair} in {contradicted:,} rows")
     elif not candidates and (odd := [c for c in named if c.is_two_valued]) and agreed is None:
-        state.ask("does this say whether answers are right?", "correct", odd)
+        state.ask("does this say whether answers are right?", ["correct"], odd)
     elif candidates:
-        state.ask("several columns say whether answers are right, and differ", "correct", candidates)
+        state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
     elif not state.has("guess") or not (state.has("answer") or state.graded):
         two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued
         for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
             texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
             texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
             if texts:
-                state.ask(f"which column is the {what}, or says whether it is right?", role, texts)
+                state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
                 return
         reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
-        state.ask(reason, "correct", two_valued)
+        state.ask(reason, ["correct"], two_valued)
 
 
 def _seldom_agree(state: _Guessing, doubtful: bool) -> str:
@@ -528,25 +525,24 @@ def _confidences(state: _Guessing) -> None:
         unknown = tuple(sorted({*words} - {*known}))
         if (unknown and column.has_words) or (unknown and known and not column.is_numeric):
             reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
-            state.result.unclear.append(Unclear(reason, name, words=unknown))
+            state.ask(reason, columns=[column], hint="words", choices=[f"{word}=?" for word in unknown])
         elif not column.is_numeric and not words:
-            state.result.unclear.append(Unclear("this column holds no numbers", name))
+            state.ask("this column holds no numbers", columns=[column], hint=None)
         if state.stated.percent is None and column.scale == "unclear" and not known:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: are these percentages?"
-            state.result.unclear.append(Unclear(reason, name, scale=True))
+            state.ask(reason, columns=[column], hint="percent")
         elif column.scale == "none" and column.is_numeric:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
-            state.result.unclear.append(Unclear(reason, name, tuple((role, name) for role in SCORES)))
+            state.ask(reason, SCORES, [column])
     unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
     if state.has_confidence:
         for column in unnamed:
             could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
-            choices = tuple((role, column.name) for role in ("confidence", *could_be_told, "attribute"))
             reason = "its numbers could be another confidence, and its name says nothing"
-            state.result.unclear.append(Unclear(reason, column.name, choices))
+            state.ask(reason, ("confidence", *could_be_told, "attribute"), [column])
     else:
         scores = [c for c in state.free if c.is_numeric and any(map(c.name_says, (SCORE, *SCORES)))]
         mute = [
@@ -559,12 +555,11 @@ def _confidences(state: _Guessing) -> None:
         why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
-        if candidates or scores or mute:
-            state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
-            if not candidates:
-                could_be: list[tuple[str, str]] = [(role, column.name) for column in (*mute, *scores) for role in SCORES]
-                could_be += [("confidence", column.name) for column in mute if column.scale == "unclear"]
-                state.result.unclear[-1] = replace(state.result.unclear[-1], column=could_be[0][1], choices=(*could_be,))
+        if candidates:
+            state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
+        elif scores or mute:
+            unclear = [f"confidence={column.name}" for column in mute if column.scale == "unclear"]
+            state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
 
@@ -589,7 +584,7 @@ def _scores(state: _Guessing, named: Sequence[Column]) -> None:
         if column.is_numeric and column.scale == "none":
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: is the model sure where they are high, or where they are low?"
-            state.result.unclear.append(Unclear(reason, column.name, tuple((role, column.name) for role in SCORES)))
+            state.ask(reason, SCORES, [column])
     others = [
         c.name for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and (not roles_of(c.name) or c.name_says(SCORE))
     ]
@@ -616,10 +611,9 @@ def _groups(state: _Guessing) -> None:
             state.take(role, fitting[0].name, "by its name")
         elif fitting:
             state.ask(f"several columns could name the {role}", role, fitting)
-    if any(column.name == SERIES for column in state.free):
-        choices = (("model", SERIES), ("elicitation", SERIES))
-        reason = f"names of columns begin or end with {', '.join(state.columns[SERIES].distinct)}: what are these?"
-        state.result.unclear.append(Unclear(reason[:400], SERIES, choices))
+    for column in (column for column in state.free if column.name == SERIES):
+        reason = f"names of columns begin or end with {', '.join(column.distinct)}: what are these?"
+        state.ask(reason[:400], ("model", "elicitation"), [column])
     sheet = state.columns.get(SHEET)
     if sheet and not state.has("model") and sheet in state.free and not _all(sheet, DEFAULT_SHEET.fullmatch):
         state.take("model", SHEET, "the sheets have the same columns, and no column names a model")
@@ -660,8 +654,7 @@ def _questions(state: _Guessing) -> None:
             reason = "its values repeat as those of a question that is answered several times: does it name the question?"
             column = repeated[0]
             role = "question" if _all(column, lambda text: " " in text) else "question_id"
-            choices = ((role, column.name), ("attribute", column.name))
-            state.result.unclear.append(Unclear(reason, column.name, choices))
+            state.ask(reason, (role, "attribute"), [column])
 
 
 def _all(column: Column, fits: Callable[[str], object]) -> bool:
@@ -722,5 +715,4 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
-        choices = tuple((role, c.name) for c in apart for role in ("model", "elicitation", "sample"))
-        state.result.unclear.append(Unclear(reason, apart[0].name if apart else question.name, choices, repeats=True))
+        state.ask(reason, ("model", "elicitation", "sample") if apart else (), apart or [question], hint="repeats")

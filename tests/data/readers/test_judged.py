@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
 from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
@@ -36,14 +35,6 @@ def test_confidences_that_look_like_shares_of_one_are_warned_of(store, tmp_path)
     report = bundles.put(store, write(tmp_path / "hle.json", {"6a": judged("yes", 0.85), "6b": judged("no", "1")}))
     assert report.warnings == ["hle.json: no confidence exceeds 1, although 100 means certain; do these run from 0 to 1?"]
     assert [row[2] for row in rows(store, ANSWERS)] == [0.0085, 0.01]
-
-
-def test_another_model_attaches(store, tmp_path):
-    bundles.put(store, write(tmp_path / "hle.json", {"6a": judged("yes", 85)}))
-    bundles.put(store, write(tmp_path / "hle2.json", {"6a": judged("no", 15, model="other")}))
-    assert rows(store, "select dataset, model from runs order by 2") == [("hle", "gpt"), ("hle", "other")]
-    with pytest.raises(Refused, match="question 6a has a different answer in dataset 'hle'"):
-        bundles.put(store, write(tmp_path / "hle3.json", {"6a": judged("no", 15, right="Rome")}))
 
 
 def test_answers_without_a_verdict_or_confidence_are_counted(store, tmp_path):

@@ -8,6 +8,8 @@ from data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
+RELEASED = "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
+
 
 def test_the_life_table_grades_lifeeval(store, folder):
     facts = {"dataset": "spans", "kind": "lifeeval"}
@@ -23,14 +25,10 @@ def test_the_life_table_grades_lifeeval(store, folder):
 
 
 def test_questions_and_answers_of_the_release_are_imported(store, tmp_path):
-    questions = tmp_path / "questions.csv"
-    questions.write_text(
-        "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
+    bundles.put_file(store, tmp_path / "questions.csv", RELEASED)
+    report = bundles.put_file(
+        store, tmp_path / "answers.csv", "Answer,Confidence,Question ID\n76,0.25,525\nold,0.5,0\n", model="m"
     )
-    answers = tmp_path / "answers.csv"
-    answers.write_text("Answer,Confidence,Question ID\n76,0.25,525\nold,0.5,0\n")
-    bundles.put(store, questions)
-    report = bundles.put(store, answers, model="m")
     assert rows(store, "select question_id, sex, minimum_age, radius, text from questions order by position") == [
         ("0", "male", 0, 1, "How old? How sure?"), ("525", "female", 30, 5, "How old? How sure?"),
     ]  # fmt: skip
@@ -149,11 +147,7 @@ def test_the_prompt_that_models_saw_replaces_our_wording(store, folder, tmp_path
     bundles.put(store, bundles.write(folder, facts, questions=ours, clues=None, responses=answers), model="m")
     runs = "select run, items from runs"
     before = rows(store, runs), rows(store, "select question_id, correct from responses order by 1")
-    questions = tmp_path / "questions.csv"
-    questions.write_text(
-        "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
-    )
-    report = bundles.put(store, questions)
+    report = bundles.put_file(store, tmp_path / "questions.csv", RELEASED)
     assert report.lines[-1] == "dataset lifeeval: 2 questions reworded: the texts are now those of the file"
     assert (
         rows(store, "select distinct text from questions")
@@ -163,5 +157,5 @@ def test_the_prompt_that_models_saw_replaces_our_wording(store, folder, tmp_path
     assert rows(store, "select title, note, source from datasets") == [("LifeEval", "ours", "ours")]
     assert (rows(store, runs), rows(store, "select question_id, correct from responses order by 1")) == before
     version = store.version()
-    assert bundles.put(store, questions).lines[-1] == "dataset lifeeval: 2 questions, already there"
+    assert bundles.put(store, tmp_path / "questions.csv").lines[-1] == "dataset lifeeval: 2 questions, already there"
     assert store.version() == version

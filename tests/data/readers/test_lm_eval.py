@@ -69,21 +69,19 @@ def test_another_model_attaches_to_the_same_questions(store, samples, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("row", "reason"),
     [
-        ({"question": "Whom?"}, "question 0 has a different text in dataset 'my-task'"),
-        ({"target": 1}, "question 0 has a different answer in dataset 'my-task'"),
+        (sample(0, [-1.0, -2.0], question="Whom?"), "question 0 has a different text in dataset 'my-task'"),
+        (sample(0, [-1.0, -2.0], target=1), "question 0 has a different answer in dataset 'my-task'"),
+        (
+            sample(7, [-1.0, -2.0]),
+            "no such question in dataset 'my-task'; logs that are imported together share their questions",
+        ),
     ],
 )
-def test_other_questions_do_not_attach(store, samples, tmp_path, changes, reason):
+def test_other_questions_do_not_attach(store, samples, tmp_path, row, reason):
     bundles.put(store, samples)
-    assert reasons(store, write_lines(tmp_path / "b" / FILE, [sample(0, [-1.0, -2.0], **changes)])) == [reason]
-
-
-def test_unknown_questions_do_not_attach(store, samples, tmp_path):
-    bundles.put(store, samples)
-    reason = "no such question in dataset 'my-task'; logs that are imported together share their questions"
-    assert reasons(store, write_lines(tmp_path / "b" / FILE, [sample(7, [-1.0, -2.0])])) == [reason]
+    assert reasons(store, write_lines(tmp_path / "b" / FILE, [row])) == [reason]
 
 
 def test_logs_of_one_import_share_a_dataset(store, samples, tmp_path):

@@ -78,45 +78,36 @@ def test_forecasts_have_a_share_of_each_option_ever_offered(store, tmp_path, mis
 
 
 def test_parts_of_an_export_that_are_left_out_are_counted(store, tmp_path):
-    questions = [{"Question Type": "Binary"}, {"Question Type": "Binary"}, {"Question ID": "2", "Resolution": "annulled"}]
-    others = [{"Question ID": "9"}, {"Question ID": "2"}, {"Forecaster ID": "8", "Probability Yes": ""}]
-    report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]))
-    assert report.repaired == {"questions that are in the file twice, counted once": 1}
-    assert [warning.partition(": ")[2] for warning in report.warnings] == [
-        "1 question left out: annulled or resolved as ambiguous",
-        "1 forecast left out: the question is not in question_data.csv",
-        "1 forecast left out: states no probability",
-    ]
-
-
-def test_a_row_that_is_cut_short_is_refused(store, tmp_path):
-    folder = export(tmp_path / "export", [{}], [{}])
-    with (folder / "forecast_data.csv").open("a") as file:
-        file.write("1,8\n")
-    with pytest.raises(Refused, match="line 3, value '1,8': 2 fields where the header has 8"):
-        bundles.put(store, folder)
-
-
-def test_two_exports_in_a_folder_are_refused(store, tmp_path):
-    for name in "ab":
-        export(tmp_path / "exports" / name, [{}], [{}])
-    with pytest.raises(Refused, match=r"there are several forecast_data.csv in it"):
-        bundles.put(store, tmp_path / "exports")
-
-
-def test_questions_that_were_not_resolved_are_left_out(store, tmp_path):
     questions = [
-        {}, {"Question ID": "2", "Resolution": "annulled"}, {"Question ID": "3", "Resolution": ""},
-        {"Question ID": "4", "Question Type": "numeric", "Resolution": "12.5"},
+        {"Question Type": "Binary"}, {"Question Type": "Binary"}, {"Question ID": "2", "Resolution": "annulled"},
+        {"Question ID": "3", "Resolution": ""}, {"Question ID": "4", "Question Type": "numeric", "Resolution": "12.5"},
     ]  # fmt: skip
-    export(tmp_path / "export", questions, [{"Question ID": str(number)} for number in (1, 2, 3, 4)])
-    report = bundles.put(store, tmp_path / "export", dataset="mine")
+    others = [{"Question ID": number} for number in "9234"] + [{"Forecaster ID": "8", "Probability Yes": ""}]
+    report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]), dataset="mine")
+    assert report.repaired == {"questions that are in the file twice, counted once": 1}
     assert [warning.partition(": ")[2] for warning in report.warnings] == [
         "1 question left out: not resolved",
         "1 question left out: annulled or resolved as ambiguous",
         "1 question left out: asking for a number or a date",
+        "1 forecast left out: the question is not in question_data.csv",
+        "1 forecast left out: states no probability",
     ]
     assert rows(store, "select dataset, question_id from questions") == [("mine", "1")]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda folder: (path := folder / "forecast_data.csv").write_text(path.read_text() + "1,8\n"),
+         "line 3, value '1,8': 2 fields where the header has 8"),
+        (lambda folder: shutil.copytree(folder, folder / "again"), "there are several forecast_data.csv in it"),
+        (lambda folder: (folder / "question_data.csv").unlink(),
+         "there is no question_data.csv in it; import the whole export"),
+    ],
+)  # fmt: skip
+def test_exports_that_are_not_whole_are_refused(store, tmp_path, spoil, reason):
+    spoil(folder := export(tmp_path / "export", [{}], [{}]))
+    assert reason in str(bundles.refusal(store, folder))
 
 
 def test_names_of_users_are_not_stored(store, tmp_path):
@@ -207,9 +198,3 @@ def test_questions_that_never_closed_have_no_series(store, tmp_path):
 )  # fmt: skip
 def test_exports_that_cannot_be_read(store, tmp_path, questions, forecasts, reason):
     assert bundles.reasons(store, export(tmp_path / "export", questions, forecasts)) == [reason]
-
-
-def test_a_part_of_an_export_is_refused(store, tmp_path):
-    (export(tmp_path / "export", [{}], [{}]) / "question_data.csv").unlink()
-    with pytest.raises(Refused, match=r"there is no question_data.csv in it; import the whole export"):
-        bundles.put(store, tmp_path / "export")

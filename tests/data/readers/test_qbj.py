@@ -81,14 +81,6 @@ def test_a_serialised_tournament_refers_to_its_objects(store, write):
     assert rows(store, BUZZES) == [("Packet 1/2", 1, 0, True)]
 
 
-def test_matches_inside_rounds_are_read(store, write):
-    bundles.put(
-        store,
-        write(tournament={"version": "2.1", "objects": [{"type": "Tournament", "phases": [{"rounds": [{"matches": [GAME]}]}]}]}),
-    )
-    assert len(rows(store, BUZZES)) == 3
-
-
 def test_buzzes_are_repaired_by_rules(store, write):
     buzzes = [buzz("Elm", 9, 0), buzz("Elm", 2, 0), buzz("Oak A", 3, 10), buzz("Oak A", 3, 10), buzz("Elm", None, 0)]
     report = bundles.put(store, write(game=match(question(2, *buzzes))))
@@ -104,9 +96,10 @@ def test_buzzes_are_repaired_by_rules(store, write):
         ({"Packet 1": PACKET}, GAME | {"packets": None}),
         ({"Round 1": PACKET, "Round 2": PACKET}, GAME | {"packets": None, "_round": 2}),
         ({"packet-1": PACKET, "x": PACKET}, GAME), ({"Packet 1": PACKET}, GAME | {"packets": ["Packet 1"]}),
+        (None, {"version": "2.1", "objects": [{"type": "Tournament", "phases": [{"rounds": [{"matches": [GAME]}]}]}]}),
     ],
 )  # fmt: skip
-def test_the_packet_is_known_by_name_or_round(store, write, packets, game):
+def test_games_are_found_with_their_packets(store, write, packets, game):
     bundles.put(store, write(packets, game=game))
     assert len(rows(store, BUZZES)) == 3
 

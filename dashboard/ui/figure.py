@@ -145,10 +145,10 @@ def whiskers(
     return shared | {"array": reach(highs, 1), "arrayminus": reach(lows, -1)} | more
 
 
-def diagonal(axes: Mapping[str, str]) -> PlotlyJson:
-    """Return the line of a panel on which both axes have the same value."""
+def diagonal() -> PlotlyJson:
+    """Return the line on which both axes have the same value."""
     line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
-    return {**line, "line": {"color": FAINT, "width": 1}, **axes}
+    return {**line, "line": {"color": FAINT, "width": 1}}
 
 
 def straight(x: object = None, y: object = None, colour: str = MUTED, **line: Any) -> PlotlyJson:
@@ -224,7 +224,7 @@ def panel_axes(number: int) -> dict[str, str]:
 
 
 def panels(
-    data: Sequence[PlotlyJson],
+    data: Sequence[Iterable[PlotlyJson]],
     titles: Sequence[str],
     x: PlotlyJson,
     y: PlotlyJson,
@@ -236,7 +236,7 @@ def panels(
     """Return a figure with one panel per title.
 
     Args:
-        data: traces, each with the axes of its panel.
+        data: the traces of each panel.
         x, y: axes that all panels share. Their titles are shown once, below and to the left of the first column.
         height, width: pixels of a panel, which is wider if the columns that fit leave room.
         ranges: range of each panel's y axis, if they differ.
@@ -268,7 +268,7 @@ def panels(
         })  # fmt: skip
     # With ``meta``, assets/figure_colours_and_size.js sets the panels' domains and the figure's height for the columns that fit.
     return {
-        "data": list(data),
+        "data": [trace | panel_axes(number) for number, traces in enumerate(data) for trace in traces],
         "layout": layout(
             height,
             margin={"l": 54 if y_title else 34, "r": 10, "t": 26, "b": 44},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dash import html
@@ -21,6 +21,7 @@ from dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, r
 from dashboard.ui.section import heading, note
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DIFFICULTY_SOURCES, short
+from dashboard.ui.traces import UNIT, band, dots, drawn, lines
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
@@ -89,37 +90,25 @@ def _sources(sources: dict[str, int]) -> str:
 
 def hard_easy_figure(runs: Sequence[HardEasyFit], style: RunStyle, gap: str) -> PlotlyJson:
     """Draw a panel per run: a dot per question, the fitted line and its interval. ``gap`` names the vertical axis."""
-    data: list[PlotlyJson] = []
-    for place, run in enumerate(runs):
-        axes, colour = fig.panel_axes(place), style.colour(run.run)
-        x = [at.difficulty for at in run.line]
-        data.append({
-            "type": "scatter", "mode": "markers", **axes,
-            "meta": {"run": run.run, "items": items_query(focus=run.run, question="ID")},
-            "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
-            "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
-            "text": [fig.plain(point.question_id) for point in run.points],
-            "hovertemplate": f"%{{text}}<br>difficulty %{{x:.3f}}<br>{gap} %{{y:.3f}}<extra></extra>",
-        })  # fmt: skip
-        edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": fig.FAINT}, **axes}
-        data.append({**edge, "y": [at.low for at in run.line]})
-        data.append({**edge, "y": [at.high for at in run.line], "fill": "tonexty", "fillcolor": "var(--band)"})
-        data.append({
-            "type": "scatter", "mode": "lines", "x": x, "y": [at.overconfidence for at in run.line], **axes,
-            "line": {"color": fig.INK, "width": 2}, "hovertemplate": "line at %{x:.2f}: %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+
+    def traces(run: HardEasyFit) -> list[PlotlyJson]:
+        points, x = run.points, [at.difficulty for at in run.line]
+        questions = dots(
+            [point.difficulty for point in points], [point.overconfidence for point in points],
+            f"%{{text}}<br>difficulty %{{x:.3f}}<br>{gap} %{{y:.3f}}", style.colour(run.run), 4, {"opacity": 0.35},
+            meta={"run": run.run, "items": items_query(focus=run.run, question="ID")},
+            customdata=[point.question_id for point in points], text=[fig.plain(point.question_id) for point in points],
+        )  # fmt: skip
+        fitted = [at.overconfidence for at in run.line]
+        line = lines(x, fitted, "line at %{x:.2f}: %{y:.3f}", line={"color": fig.INK, "width": 2})
+        return [questions, *band(x, [at.low for at in run.line], [at.high for at in run.line]), line]
+
+    zero = {"zeroline": True, "zerolinecolor": fig.FAINT}
     return fig.panels(
-        data,
+        [traces(run) for run in runs],
         [style.names[run.run] for run in runs],
-        x={"title": "difficulty", "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
-        y={
-            "title": gap,
-            "range": [-1.05, 1.05],
-            "dtick": 0.5,
-            "tickformat": ".2~f",
-            "zeroline": True,
-            "zerolinecolor": fig.FAINT,
-        },
+        x={"title": "difficulty", **UNIT, "range": [-0.03, 1.03]},
+        y={"title": gap, "range": [-1.05, 1.05], "dtick": 0.5, "tickformat": ".2~f", **zero},
     )
 
 
@@ -132,14 +121,14 @@ def fraction_accuracy(result: FractionAccuracy, style: RunStyle) -> html.Figure 
         return None
     people = [teams for teams in result.teams if teams.kind == "human"]
     guessing = any(fraction.accuracy is not None for teams in people for fraction in teams.fractions)
-    drawn = revealed_figure(result, style)
+    shown = revealed_figure(result, style)
     marks = {fraction.revealed: f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions}
     return fig.figure(
         "revealed",
-        drawn,
+        shown,
         "Accuracy of the current answer by share of the question revealed, "
         + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
-        style.table(drawn, "Accuracy by fraction revealed", marks),
+        style.table(shown, "Accuracy by fraction revealed", marks),
         style.legend(style.names, ("People" if guessing else "Human teams") if people else ""),
     )
 
@@ -161,26 +150,18 @@ def revealed_figure(accuracies: FractionAccuracy, style: RunStyle) -> PlotlyJson
         if teams.kind != "human":
             continue
         guessing = any(at.accuracy is not None for at in teams.fractions)  # a human collection, with a guess at every clue
-        data.append({
-            "type": "scatter", "mode": "lines+markers",
-            "name": "People" if guessing else "Human teams that have answered correctly",
-            "x": [at.revealed for at in teams.fractions],
-            "y": [at.accuracy if guessing else at.right for at in teams.fractions],
-            "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
-            "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+        data.append(lines(
+            [at.revealed for at in teams.fractions], [at.accuracy if guessing else at.right for at in teams.fractions],
+            ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}", "lines+markers",
+            name="People" if guessing else "Human teams that have answered correctly",
+            line={"color": fig.INK, "width": 2.5}, marker={"size": 7, "symbol": "diamond"},
+        ))  # fmt: skip
     ends = {run.run: run.fractions[-1].accuracy for run in accuracies.runs if run.run in style.colours and run.fractions}
-    return {
-        "data": data,
-        "layout": fig.layout(
-            320,
-            **style.ends(ends, 0, 1.02, 320 - AXIS),
-            xaxis=fig.axis(
-                "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
-            ),
-            yaxis=fig.axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
-        ),
-    }
+    marks = {"range": [0.15, 1.04], "tickvals": [0.2, 0.4, 0.6, 0.8, 1], "tickformat": ".0%"}
+    return drawn(
+        data, 320, fig.axis("share of the question revealed", **marks), fig.axis("accuracy", **UNIT | {"range": [0, 1.02]}),
+        **style.ends(ends, 0, 1.02, 320 - AXIS),
+    )  # fmt: skip
 
 
 GAP = CATALOGUE["overconfidence"]
@@ -212,53 +193,32 @@ def parts_figure(breakdown: Breakdown, metric: Metric, style: RunStyle) -> Plotl
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
     rows = {run: index for index, run in enumerate(run for run in runs if run in style.colours)}
     lowest = len(rows)
-    data = [
-        _dots(part, metric.key, place, style, {run: rows.get(run, lowest) for run in runs})
-        for place, part in enumerate(breakdown.parts)
-    ]
-    lines = lowest + (len(rows) < len(runs))
+
+    def shown(part: BreakdownPart) -> PlotlyJson:
+        cells = [(row.run, cell) for row in part.rows if (cell := row.metrics[metric.key]).value is not None]
+        values = [cell.value or 0.0 for _, cell in cells]
+        lows, highs = ([getattr(cell, end) if run in rows else None for run, cell in cells] for end in ("low", "high"))
+        ends = [[(cell.value or 0.0) if end is None else end for end in (cell.low, cell.high)] for _, cell in cells]
+        return dots(
+            values, [rows.get(run, lowest) for run, _ in cells], "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}",
+            [style.colour(run) for run, _ in cells], [8 if run in rows else 5 for run, _ in cells],
+            meta={"runs": [run for run, _ in cells]}, cliponaxis=False,
+            error_x=fig.whiskers(values, lows, highs, fig.MUTED, thickness=1.2),
+            customdata=[[style.plain(run), "[{:.3f}, {:.3f}]".format(*end)] for (run, _), end in zip(cells, ends, strict=True)],
+        )  # fmt: skip
+
+    height = lowest + (len(rows) < len(runs))
+    cells = [row.metrics[metric.key] for part in breakdown.parts for row in part.rows]
+    ends = [0.0, *(end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None)]
+    room = 0.05 * (max(ends) - min(ends) or 1)
+    values = {"range": [min(ends) - room, max(ends) + room], "tickformat": ".2~f", "nticks": 5}
     return fig.panels(
-        data,
+        [[shown(part)] for part in breakdown.parts],
         [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
-        x={
-            "title": metric.name,
-            "range": _range(breakdown, metric.key),
-            "zeroline": True,
-            "zerolinecolor": fig.MUTED,
-            "tickformat": ".2~f",
-            "nticks": 5,
-        },
-        y={"title": "", "range": [lines - 0.4, -0.6], "showticklabels": False, "showgrid": False},
-        height=ROW * lines + 30,
+        x={"title": metric.name, **values, "zeroline": True, "zerolinecolor": fig.MUTED},
+        y={"title": "", "range": [height - 0.4, -0.6], "showticklabels": False, "showgrid": False},
+        height=ROW * height + 30,
     )
-
-
-def _dots(part: BreakdownPart, metric: str, place: int, style: RunStyle, rows: Mapping[str, int]) -> PlotlyJson:
-    cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
-    values = [cell.value or 0.0 for _, _, cell in cells]
-    ends = [((cell.low, cell.high) if row.run in style.colours else (None, None)) for _, row, cell in cells]
-    shown = [row.run for _, row, _ in cells]
-    shades = [style.colour(run) for run in shown]
-    intervals = [
-        f"[{value if cell.low is None else cell.low:.3f}, {value if cell.high is None else cell.high:.3f}]"
-        for value, (_, _, cell) in zip(values, cells, strict=True)
-    ]
-    return {
-        "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
-        "meta": {"runs": [row.run for _, row, _ in cells]},
-        "marker": {"size": [8 if row.run in style.colours else 5 for _, row, _ in cells], "color": shades},
-        "error_x": fig.whiskers(values, [low for low, _ in ends], [high for _, high in ends], fig.MUTED, thickness=1.2),
-        "customdata": [[style.plain(row.run), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
-        "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
-    }  # fmt: skip
-
-
-def _range(breakdown: Breakdown, metric: str) -> list[float]:
-    cells = [row.metrics[metric] for part in breakdown.parts for row in part.rows]
-    ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None] or [0.0]
-    low, high = min([*ends, 0.0]), max([*ends, 0.0])
-    margin = 0.05 * (high - low or 1)
-    return [low - margin, high + margin]
 
 
 PATH = "/difficulty"

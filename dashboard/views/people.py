@@ -16,7 +16,7 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panel_axes, panels
+from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panels
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
@@ -24,6 +24,7 @@ from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
+from dashboard.ui.traces import UNIT, bars, lines
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people
@@ -63,30 +64,6 @@ PEOPLE = serve(
         columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
     ),
 )
-
-
-def class_reliability(result: People, style: RunStyle) -> html.Figure:
-    """Return the figure and its table, a row per run, class and non-empty bin."""
-    rows = [
-        (f"{style.names[run.run]}, {class_.name}", part)
-        for run in result.rows
-        for class_ in run.classes
-        for part in class_.bins
-        if part.items
-    ]
-    columns = [
-        PageColumn("Run and class", lambda row: row[0]),
-        PageColumn("Mean share", lambda row: row[1].mean_share),
-        PageColumn("Chosen by most", lambda row: row[1].chosen),
-        PageColumn("Items", lambda row: row[1].items),
-    ]
-    return figure(
-        "classes",
-        classes_figure(result, style),
-        "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
-        html_table(columns, rows, "Reliability of each class"),
-        style.legend(style.names),
-    )
 
 
 def histograms(result: People, style: RunStyle, absolute: bool) -> list[html.Figure]:
@@ -187,42 +164,34 @@ def _shown(people: People) -> list[RunHistograms]:
 
 def _histograms(people: People, style: RunStyle, drawn: Histogram) -> PlotlyJson:
     """Draw a panel per run: the share of its items in each bin; the human reference as an outline."""
-    data: list[PlotlyJson] = []
-    ranges: list[list[float]] = []
-    shown, edges = _shown(people), drawn.edges
-    middles = [(low + high) / 2 for low, high in pairwise(edges)]
-    for place, run in enumerate(shown):
+    edges, no_line = drawn.edges, {"width": 0, "color": FAINT}
+
+    def traces(run: RunHistograms) -> list[PlotlyJson]:
         assert run.histograms is not None
-        counts = drawn.counts(run.histograms)
-        panel = [{
-            "type": "bar", "x": middles, "y": _shares(counts), "width": edges[1] - edges[0], **panel_axes(place),
-            "marker": {"color": style.colour(run.run), "line": {"width": 0, "color": FAINT}}, "customdata": list(counts),
-            "hovertemplate": drawn.hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
-        }, *_outline(run.reference, drawn, place)]  # fmt: skip
-        data += panel
-        ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
+        middles, counts = [(low + high) / 2 for low, high in pairwise(edges)], [*drawn.counts(run.histograms)]
+        hover, marker = drawn.hover + ": %{customdata:,} items (%{y:.1%})", {"color": style.colour(run.run), "line": no_line}
+        items = bars(middles, _shares(counts), hover, marker, width=edges[1] - edges[0], customdata=counts, meta=run.run)
+        return [items, _outline(run.reference, drawn)] if run.reference else [items]
+
+    data = [traces(run) for run in _shown(people)]
     return panels(
         data,
-        [style.names[row.run] for row in shown],
+        [style.names[row.run] for row in _shown(people)],
         x={"title": drawn.axis, "range": [*drawn.span], "nticks": 5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,
-        ranges=ranges,
+        ranges=[padded((value for trace in panel for value in trace["y"]), zero=True) for panel in data],
         bargap=0,
     )
 
 
-def _outline(reference: Histograms | None, drawn: Histogram, place: int) -> list[PlotlyJson]:
+def _outline(reference: Histograms, drawn: Histogram) -> PlotlyJson:
     """The human reference as steps, in the colour of the text."""
-    if reference is None:
-        return []
-    shares, edges = _shares(drawn.counts(reference)), drawn.edges
+    edges = drawn.edges
     x = [end for pair in pairwise(edges) for end in pair]
-    y = [share for share in shares for _ in (0, 1)]
-    return [{
-        "type": "scatter", "mode": "lines", "x": [edges[0], *x, edges[-1]], "y": [0, *y, 0], "line": {"color": INK, "width": 1.5},
-        "hovertemplate": "human reference: %{y:.1%}<extra></extra>", **panel_axes(place),
-    }]  # fmt: skip
+    y = [share for share in _shares(drawn.counts(reference)) for _ in (0, 1)]
+    line = {"color": INK, "width": 1.5}
+    return lines([edges[0], *x, edges[-1]], [0, *y, 0], "human reference: %{y:.1%}", line=line)
 
 
 def _shares(counts: Sequence[int]) -> list[float]:
@@ -230,28 +199,48 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [count / total for count in counts]
 
 
-def classes_figure(people: People, style: RunStyle) -> PlotlyJson:
-    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run."""
+def class_reliability(people: People, style: RunStyle) -> html.Figure:
+    """Return a panel per class: how often most people chose it against the share that runs give it, a line per run.
+
+    Its table has a row per run, class and non-empty bin.
+    """
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
-    data: list[PlotlyJson] = []
-    for place in range(len(titles)):
-        axes = panel_axes(place)
-        data.append(diagonal(axes))
-        for run in shown:
-            bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
-            data.append({
-                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": style.plain(run.run), **axes,
-                "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
-                "line": {"color": style.colour(run.run), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
-                "customdata": [bin_.items for bin_ in bins],
-                "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
-            })  # fmt: skip
-    return panels(
-        data,
+
+    def trace(run: RunHistograms, place: int) -> PlotlyJson:
+        bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
+        return lines(
+            [bin_.mean_share for bin_ in bins], [bin_.chosen for bin_ in bins],
+            "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items", "lines+markers",
+            meta=run.run, name=style.plain(run.run), customdata=[bin_.items for bin_ in bins], cliponaxis=False,
+            line={"color": style.colour(run.run), "width": 1.5}, marker={"size": 6},
+        )  # fmt: skip
+
+    drawn = panels(
+        [[diagonal(), *(trace(run, place) for run in shown)] for place in range(len(titles))],
         titles,
-        x={"title": "share given by the run", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
-        y={"title": "chosen by most people", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+        x={"title": "share given by the run", **UNIT, "color": MUTED},
+        y={"title": "chosen by most people", **UNIT, "range": [-0.02, 1.03]},
+    )
+    rows = [
+        (f"{style.names[run.run]}, {class_.name}", part)
+        for run in people.rows
+        for class_ in run.classes
+        for part in class_.bins
+        if part.items
+    ]
+    columns = [
+        PageColumn("Run and class", lambda row: row[0]),
+        PageColumn("Mean share", lambda row: row[1].mean_share),
+        PageColumn("Chosen by most", lambda row: row[1].chosen),
+        PageColumn("Items", lambda row: row[1].items),
+    ]
+    return figure(
+        "classes",
+        drawn,
+        "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
+        html_table(columns, rows, "Reliability of each class"),
+        style.legend(style.names),
     )
 
 

@@ -16,13 +16,14 @@ from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, layout, plain, row_axis
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, plain, row_axis
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
 from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
+from dashboard.ui.traces import dots, drawn, segments
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
@@ -203,7 +204,7 @@ def buzzes_section(
         PageColumn("Answer given", lambda buzz: buzz.guess or None),
     ]
     more = len(buzzes) - MAX_ROWS
-    drawn = figure(
+    shown = figure(
         "team",
         team_figure(buzzes, labels, link("ID")),
         "Where in the question: ○ correct, × incorrect",
@@ -211,7 +212,7 @@ def buzzes_section(
     )
     return section(
         html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
-        drawn if buzzes else "No buzz on these questions.",
+        shown if buzzes else "No buzz on these questions.",
         html_table(columns, buzzes[:MAX_ROWS], f"Buzzes {whose}", declared=TABLES["buzzes"]) if buzzes else None,
         "Place: rank among the correct buzzes on the question in all rooms, earliest first.",
         f"{more:,} more are in /api/v1/teams.csv?table=buzzes" if more > 0 else None,
@@ -235,28 +236,18 @@ def teams_figure(teams: Sequence[TeamRow], link: str) -> PlotlyJson:
     There must be at most ``MAX_TEAMS`` teams, each with a correct buzz. ``link`` is the address of the buzzes of the team ``ID``.
     """
     quartiles = [team.correct_at_quartiles or [] for team in teams]
-    places = list(range(len(teams)))
-    bars: dict[str, list[float | int | None]] = {"x": [], "y": []}
-    for place, (low, _, high) in zip(places, quartiles, strict=True):
-        bars["x"] += [low, high, None]
-        bars["y"] += [place, place, None]
-    return {
-        "data": [
-            {"type": "scatter", "mode": "lines", **bars, "line": {"color": "var(--faint)", "width": 4}, "hoverinfo": "skip"},
-            {
-                "type": "scatter", "mode": "markers", "x": [middle for _, middle, _ in quartiles], "y": places,
-                "cliponaxis": False, "marker": {"size": 9, "color": INK},
-                "customdata": [team.team for team in teams], "meta": {"link": link},
-                "text": [f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
-                "hovertemplate": "%{text}<br>median at %{x:.0%} of the question<extra></extra>",
-            },
-        ],
-        "layout": layout(
-            ROW * len(teams) + 58,
-            xaxis=axis("share of the question read at a correct buzz", **SHARE),
-            yaxis=row_axis([plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)]),
-        ),
-    }  # fmt: skip
+    names = [team.team for team in teams]
+    medians = dots(
+        [middle for _, middle, _ in quartiles], [*range(len(teams))], "%{text}<br>median at %{x:.0%} of the question", INK, 9,
+        customdata=names, meta={"link": link}, cliponaxis=False,
+        text=[f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
+    )  # fmt: skip
+    return drawn(
+        [segments(((place, low, high) for place, (low, _, high) in enumerate(quartiles)), 4), medians],
+        ROW * len(teams) + 58,
+        axis("share of the question read at a correct buzz", **SHARE),
+        row_axis([plain(text) for text in distinct_short_names(names, MAX_ROW_LABEL_LENGTH)]),
+    )
 
 
 def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) -> PlotlyJson:
@@ -270,29 +261,18 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
 
     def marks(name: str, symbol: str, colour: str, *, correct: bool) -> PlotlyJson:
         rows = [(buzz, label) for buzz, label in zip(buzzes, labels, strict=True) if buzz.correct == correct]
-        return {
-            "type": "scatter", "mode": "markers", "name": name, "x": [buzz.at for buzz, _ in rows], "cliponaxis": False,
-            "y": [place[_category(buzz)] for buzz, _ in rows], "meta": {"link": link},
-            "marker": {"size": 9, "symbol": symbol, "color": colour, "line": {"width": 1.6, "color": colour}},
-            "customdata": [buzz.question_id for buzz, _ in rows],
-            "text": [plain(label) for _, label in rows],
-            "hovertemplate": f"%{{text}}<br>{name} at %{{x:.0%}} of the question<extra></extra>",
-        }  # fmt: skip
+        return dots(
+            [buzz.at for buzz, _ in rows], [place[_category(buzz)] for buzz, _ in rows],
+            f"%{{text}}<br>{name} at %{{x:.0%}} of the question", colour, 9,
+            {"symbol": symbol, "line": {"width": 1.6, "color": colour}}, name=name, meta={"link": link}, cliponaxis=False,
+            customdata=[buzz.question_id for buzz, _ in rows], text=[plain(label) for _, label in rows],
+        )  # fmt: skip
 
-    return {
-        "data": [
-            marks("correct", "circle-open", "var(--good)", correct=True),
-            marks("incorrect", "x-thin-open", "var(--bad)", correct=False),
-        ],
-        "layout": layout(
-            (ROW + 6) * len(categories) + 58,
-            xaxis=axis("share of the question read", **SHARE),
-            yaxis=row_axis(
-                [plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)], showgrid=True,
-                tickfont={"size": 12, "color": MUTED},
-            ),
-        ),
-    }  # fmt: skip
+    right = marks("correct", "circle-open", "var(--good)", correct=True)
+    wrong = marks("incorrect", "x-thin-open", "var(--bad)", correct=False)
+    names = [plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)]
+    rows = row_axis(names, showgrid=True, tickfont={"size": 12, "color": MUTED})
+    return drawn([right, wrong], (ROW + 6) * len(categories) + 58, axis("share of the question read", **SHARE), rows)
 
 
 def _category(buzz: TeamBuzz) -> str:

@@ -12,28 +12,19 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, with_interval
 from dashboard.registry.views import Cited, serve
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import (
-    CALIBRATION_AXES,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    agreement_figure,
-    diagonal,
-    figure,
-    panel_axes,
-    panels,
-)
+from dashboard.ui.figure import CALIBRATION_AXES, OTHERS, Names, PlotlyJson, agreement_figure, diagonal, figure, panels
 from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
+from dashboard.ui.traces import CLEAR, QUARTERS, UNIT, dots, segments
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.selection.view_parameters_base import Parameters
-from queries.which_ece import WHICH_METRICS, ErrorBin, ErrorVariant, RunError, WhichEce, which_ece
+from queries.which_ece import WHICH_METRICS, ErrorVariant, RunError, WhichEce, which_ece
 
 
 class WhichEceKeys(Parameters, frozen=True):
@@ -126,7 +117,10 @@ def definitions_section(result: WhichEce) -> html.Section:
 
 
 def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.Section:
-    """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts."""
+    """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts.
+
+    In its panel, a bin is a line from edge to edge at its accuracy, with a dot at its mean confidence.
+    """
     drawn = [variant for variant in result.variants if variant.bins]
     run = result.focus or ""
     stated, right = CALIBRATION_COLUMNS[forecasts]
@@ -138,11 +132,33 @@ def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.
         PageColumn(right, lambda row: row[1].accuracy),
         PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
     ]
+    axes = CALIBRATION_AXES[forecasts]
+
+    def traces(variant: ErrorVariant, counts: bool) -> list[PlotlyJson]:
+        parts, shade = [part for part in variant.bins if part.counted == counts], style.colours.own[run] if counts else OTHERS
+        hover = "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
+        most = max((part.items for part in parts), default=1)
+        edges = segments(((part.accuracy, part.lower, part.upper) for part in parts), 1.2, shade)
+        means = dots(
+            [part.mean_confidence for part in parts], [part.accuracy for part in parts],
+            hover + ("" if counts else "<br>does not count"), shade if counts else CLEAR,
+            [4 + 6 * (part.items / most) ** 0.5 for part in parts], {"line": {"color": shade, "width": 1.5}},
+            customdata=[[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts],
+        )  # fmt: skip
+        return [edges, means]
+
+    drawn_bins = panels(
+        [[diagonal(), *traces(variant, True), *traces(variant, False)] for variant in drawn],
+        [CATALOGUE[variant.key].label for variant in drawn],
+        x={"title": axes[0], **UNIT, "range": [-0.03, 1.03]},
+        y={"title": axes[1], **QUARTERS, "range": [-0.03, 1.06]},
+        height=170,
+    )
     return section(
         f"Bins of {style.names[run]}",
         figure(
             "which-bins",
-            bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], style.colours.own[run], forecasts=forecasts),
+            drawn_bins,
             f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
             "not count. smECE and KS have no bins",
             html_table(columns, [(variant, part) for variant in drawn for part in variant.bins], "Bins by variant"),
@@ -222,55 +238,6 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
         "where confidences of 0 and 1 go, the norm, and which items are left out; or report a measure without bins."
     )
     return " ".join(parts)
-
-
-def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str, *, forecasts: bool = False) -> PlotlyJson:
-    """Draw a panel per variant: each bin from edge to edge at its accuracy, with a dot at its mean confidence.
-
-    Open dots are bins that do not count. Each variant must have bins.
-    """
-    stated, right = CALIBRATION_AXES[forecasts]
-    data: list[PlotlyJson] = []
-    for place, variant in enumerate(variants):
-        axes = panel_axes(place)
-        data.append(diagonal(axes))
-        for counts in (True, False):
-            parts = [part for part in variant.bins if part.counted == counts]
-            data.append(_steps(parts, axes, colour if counts else OTHERS))
-            data.append(_dots(parts, axes, colour if counts else OTHERS, counts=counts))
-    return panels(
-        data,
-        labels,
-        x={"title": stated, "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": right, "range": [-0.03, 1.06], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
-        height=170,
-    )
-
-
-def _steps(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str) -> PlotlyJson:
-    """A line per bin, from edge to edge at its accuracy."""
-    x = [value for part in parts for value in (part.lower, part.upper, None)]
-    y = [value for part in parts for value in (part.accuracy, part.accuracy, None)]
-    return {
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", **axes, "line": {"color": colour, "width": 1.2},
-    }  # fmt: skip
-
-
-def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, counts: bool) -> PlotlyJson:
-    most = max((part.items for part in parts), default=1)
-    return {
-        "type": "scatter", "mode": "markers",
-        "x": [part.mean_confidence for part in parts], "y": [part.accuracy for part in parts],
-        "customdata": [[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts], **axes,
-        "marker": {
-            "size": [4 + 6 * (part.items / most) ** 0.5 for part in parts], "color": colour if counts else "rgba(0,0,0,0)",
-            "line": {"color": colour, "width": 1.5},
-        },
-        "hovertemplate": (
-            "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
-            f"{'' if counts else '<br>does not count'}<extra></extra>"
-        ),
-    }  # fmt: skip
 
 
 PATH = "/which-ece"

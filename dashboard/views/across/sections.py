@@ -12,11 +12,12 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address, model_path, run_path
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
-from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, layout, plain, row_axis, whiskers
+from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, plain, row_axis, whiskers
 from dashboard.ui.html import page_link
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
 from dashboard.ui.text import brackets, distinct_short_names, short
+from dashboard.ui.traces import dots, drawn, lines
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -283,29 +284,25 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
     many = len(across) > NAMED
     columns = [plain(name) for name in distinct_short_names(across, UPRIGHT if many else MAX_NAME_LENGTH)]
     rows = [plain(name) for name in distinct_short_names(down, MAX_NAME_LENGTH)]
-    return {
-        "data": [
-            {
-                "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
-                "x": list(range(len(columns))), "y": list(range(len(rows))),
-                "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
-                "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
-                "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
-                "texttemplate": "" if many else "%{text}", "textfont": {"size": 11, "color": INK},
-                "customdata": [[f"{row}<br>{column}" for column in columns] for row in rows],
-                "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
-            }
-        ],
-        "layout": layout(
-            ROW_HEIGHT * max(len(rows), 2) + BELOW,
-            xaxis=axis(
-                showgrid=False, range=[-0.5, len(columns) - 0.5], tickfont={"size": 11, "color": INK},
-                tickangle=-90 if many else 0 if sum(map(len, columns)) < LEVEL_LENGTH else -40,
-                tickvals=list(range(len(columns))), ticktext=columns,
-            ),
-            yaxis=row_axis(rows, 0, tickfont={"size": 11, "color": INK}),
+    font = {"size": 11, "color": INK}
+    return drawn(
+        [{
+            "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
+            "x": list(range(len(columns))), "y": list(range(len(rows))),
+            "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
+            "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
+            "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
+            "texttemplate": "" if many else "%{text}", "textfont": font,
+            "customdata": [[f"{row}<br>{column}" for column in columns] for row in rows],
+            "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
+        }],
+        ROW_HEIGHT * max(len(rows), 2) + BELOW,
+        axis(
+            showgrid=False, range=[-0.5, len(columns) - 0.5], tickvals=list(range(len(columns))), ticktext=columns, tickfont=font,
+            tickangle=-90 if many else 0 if sum(map(len, columns)) < LEVEL_LENGTH else -40,
         ),
-    }  # fmt: skip
+        row_axis(rows, 0, tickfont=font),
+    )  # fmt: skip
 
 
 CAPTION = (
@@ -376,64 +373,53 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
     models = [plain(name) for name in distinct_short_names([*names.values()], MAX_MODEL_LENGTH)]
-    frames: PlotlyJson = {
-        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
-        "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],
-        "y": [end for _, y, *_ in fields for end in (y, y, y + 1, y + 1, y, None)],
-    }  # fmt: skip
-    diagonals: PlotlyJson = {
-        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": FAINT, "width": 1},
-        "x": [end for x, *_ in fields for end in (x, x + 1, None)], "y": [end for _, y, *_ in fields for end in (y, y + 1, None)],
-    }  # fmt: skip
-    return {
-        "data": [frames, diagonals, *(_bins(fields, over) for over in (False, True))],
-        "layout": layout(
-            max(220, PANEL_HEIGHT * len(models) + 90),
-            xaxis=axis(
-                showgrid=False, range=[-0.04, COLUMN * len(datasets) - 0.06], tickfont={"size": 11, "color": INK}, side="top",
-                tickangle=-90 if len(datasets) > LEVEL else 0,
-                tickvals=[COLUMN * place + 0.5 for place in range(len(datasets))], ticktext=datasets,
-            ),
-            yaxis=axis(showgrid=False, range=[0.94 - ROW * (len(models) - 1) - 1, ROW], showticklabels=False),
-            annotations=[
-                {"text": name, "x": 0, "y": 1 - ROW * place, "xanchor": "left", "yanchor": "bottom", "showarrow": False,
-                 "font": {"size": 11, "color": INK}}
-                for place, name in enumerate(models)
-            ],
+
+    def paths(x: Sequence[int], y: Sequence[int], colour: str) -> PlotlyJson:
+        """A line through the same points of each field."""
+        return lines(
+            [end for left, *_ in fields for end in (*(left + one for one in x), None)],
+            [end for _, bottom, *_ in fields for end in (*(bottom + one for one in y), None)], line={"color": colour, "width": 1},
+        )  # fmt: skip
+
+    frames, diagonals = paths((0, 1, 1, 0, 0), (0, 0, 1, 1, 0), GRID), paths((0, 1), (0, 1), FAINT)
+    font = {"size": 11, "color": INK}
+    name_at = {"x": 0, "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": font}
+    return drawn(
+        [frames, diagonals, *(_bins(fields, over) for over in (False, True))],
+        max(220, PANEL_HEIGHT * len(models) + 90),
+        axis(
+            showgrid=False, range=[-0.04, COLUMN * len(datasets) - 0.06], tickfont=font, side="top",
+            tickangle=-90 if len(datasets) > LEVEL else 0,
+            tickvals=[COLUMN * place + 0.5 for place in range(len(datasets))], ticktext=datasets,
         ),
-    }  # fmt: skip
+        axis(showgrid=False, range=[0.94 - ROW * (len(models) - 1) - 1, ROW], showticklabels=False),
+        annotations=[{"text": name, "y": 1 - ROW * place, **name_at} for place, name in enumerate(models)],
+    )  # fmt: skip
 
 
 def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overconfident: bool) -> PlotlyJson:
     """The bins of all fields: either those whose accuracy is below their confidence, or all others."""
-    dots = [
+    marks = [
         (x, y, bin_, bin_.items / sum(other.items for other in diagram.bins), f"{plain(model)}<br>{plain(title)}")
         for x, y, diagram, model, title in fields
         for bin_ in diagram.bins
         if bin_.items and is_overconfident(bin_) == overconfident
     ]
     colour = COLOURS[overconfident]
-    accuracies = [bin_.accuracy or 0.0 for _, _, bin_, *_ in dots]
-    return {
-        "type": "scatter", "mode": "markers", "name": "overconfident" if overconfident else "not overconfident",
-        "x": [x + (bin_.mean_confidence or 0.0) for x, _, bin_, *_ in dots],
-        "y": [y + accuracy for (_, y, *_), accuracy in zip(dots, accuracies, strict=True)],
-        "marker": {
-            "size": [4 + 7 * share**0.5 for *_, share, _ in dots], "color": colour, "line": {"width": 0},
-            "symbol": "diamond" if overconfident else "circle",
-        },
-        "error_y": whiskers(
-            accuracies, [bin_.low for _, _, bin_, *_ in dots], [bin_.high for _, _, bin_, *_ in dots], colour
-        ),
-        "customdata": [
+    accuracies = [bin_.accuracy or 0.0 for _, _, bin_, *_ in marks]
+    return dots(
+        [x + (bin_.mean_confidence or 0.0) for x, _, bin_, *_ in marks],
+        [y + accuracy for (_, y, *_), accuracy in zip(marks, accuracies, strict=True)],
+        "%{customdata[0]}<br>confidence %{customdata[1]:.3f}, accuracy %{customdata[2]:.3f}<br>%{customdata[3]:,} items",
+        colour, [4 + 7 * share**0.5 for *_, share, _ in marks],
+        {"line": {"width": 0}, "symbol": "diamond" if overconfident else "circle"},
+        name="overconfident" if overconfident else "not overconfident",
+        error_y=whiskers(accuracies, [bin_.low for _, _, bin_, *_ in marks], [bin_.high for _, _, bin_, *_ in marks], colour),
+        customdata=[
             [name, round(bin_.mean_confidence or 0.0, 3), round(bin_.accuracy or 0.0, 3), bin_.items]
-            for _, _, bin_, _, name in dots
+            for _, _, bin_, _, name in marks
         ],
-        "hovertemplate": (
-            "%{customdata[0]}<br>confidence %{customdata[1]:.3f}, accuracy %{customdata[2]:.3f}<br>"
-            "%{customdata[3]:,} items<extra></extra>"
-        ),
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def is_overconfident(bin_: ReliabilityBin) -> bool:

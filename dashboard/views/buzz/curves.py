@@ -16,6 +16,7 @@ from dashboard.ui.runs import RunStyle, named
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
 from dashboard.ui.text import DASH, percent, short
+from dashboard.ui.traces import QUARTERS, UNIT, dots, drawn, lines, segments
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
@@ -128,6 +129,7 @@ def _rate(key: str, row: RunBuzzRates | TeamBuzzRates) -> Cell:
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel
 ROW = 24  # pixels per row
+DASHES = {"correct": "solid", "incorrect": "dot"}
 TINTS = {"people": 1.0, "Q1": 0.34, "Q2": 0.5, "Q3": 0.68, "Q4": 0.86}
 PEOPLE = {"people": "All people", "Q1": "Q1 (fewest correct)", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4 (most correct)"}
 LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
@@ -147,44 +149,35 @@ def curves_figure(curves: BuzzCurves, style: RunStyle) -> PlotlyJson:
 
     People are in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
     """
-    drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
-    top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
-    top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
-    top = max(ceil(top * 10 + 0.2) / 10, 0.1)
-    runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in style.colours]
-    run_names = style.labels(runs, LABEL)
-    data, labels = [], []
-    for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
-        ends: list[tuple[str, float, str]] = []
-        # People are drawn above the runs, so that they stay visible among many.
-        for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in style.colours)):
-            person = curve.kind == "human"
-            line: PlotlyJson = style.line(curve.name)
-            if person:
-                line = {"color": fig.INK, "width": 3 if curve.name == "people" else 1.8}
-            values = getattr(curve, kind)
-            data.append({
-                "type": "scatter", "mode": "lines", "name": fig.plain(curve_name(curve, style)),
-                "meta": {"run": curve.name, "kind": kind},
-                "x": curves.revealed, "y": [round(value, 5) for value in values], **fig.panel_axes(panel),
-                "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in style.colours,
-                "opacity": TINTS[curve.name] if person else 1,
-                "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
-            })  # fmt: skip
-            if person:
-                ends.append((LABELS[curve.name], values[-1], fig.INK))
-            elif curve.name in run_names:
-                ends.append((run_names[curve.name], values[-1], style.colours[curve.name]))
+    shown = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
+    # People are drawn above the runs, so that they stay visible among many.
+    shown.sort(key=lambda curve: (curve.kind == "human", curve.name in style.colours))
+    most = max((value for curve in shown for kind in DASHES for value in getattr(curve, kind)), default=0)
+    top = max(ceil(most * 10 + 0.2) / 10, 0.1)
+    run_names = style.labels([curve.name for curve in shown if curve.name in style.colours], LABEL)
+
+    def trace(curve: BuzzCurve, kind: str) -> PlotlyJson:
+        person = curve.kind == "human"
+        line = {"color": fig.INK, "width": 3 if curve.name == "people" else 1.8} if person else style.line(curve.name)
+        return lines(
+            curves.revealed, [round(value, 5) for value in getattr(curve, kind)],
+            f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question",
+            name=fig.plain(curve_name(curve, style)), meta={"run": curve.name, "kind": kind},
+            line=line | {"dash": DASHES[kind], "shape": "hv"}, showlegend=person or curve.name in style.colours,
+            opacity=TINTS[curve.name] if person else 1,
+        )  # fmt: skip
+
+    labels: list[PlotlyJson] = []
+    for panel, kind in enumerate(DASHES):
+        last = {curve.name: getattr(curve, kind)[-1] for curve in shown}
+        ends = [(run_names[name], last[name], style.colours[name]) for name in last if name in run_names]
+        ends += [(LABELS[curve.name], last[curve.name], fig.INK) for curve in shown if curve.kind == "human"]
         labels += fig.end_labels(ends, 0, top, HEIGHT, fig.panel_axes(panel), 1.012)
+    share = {"range": [0, 1.4 if run_names else 1.09], **QUARTERS, "tickformat": ".0%"}
     figure = fig.panels(
-        data,
+        [[trace(curve, kind) for curve in shown] for kind in DASHES],
         ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
-        x={
-            "title": "share of the question revealed",
-            "range": [0, 1.4 if runs else 1.09],
-            "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            "tickformat": ".0%",
-        },
+        x={"title": "share of the question revealed", **share},
         y={"title": "buzzes per question", "range": [0, top], "tickformat": ".2~f"},
         height=HEIGHT,
         annotations=labels,
@@ -202,26 +195,16 @@ def buzz_rates_figure(rates: BuzzRates, style: RunStyle) -> PlotlyJson:
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
     rows = [*(style.plain(run.run) for run in runs), *map(_team_name, people)]
     labels = style.labels([run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH)
-    between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
-    for run in runs:
-        between["x"] += [run.given_correct, run.given_incorrect, None]
-        between["y"] += [style.plain(run.run)] * 2 + [None]
-    data: list[PlotlyJson] = [
-        {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
-        *(mark for kind in ("correct", "incorrect") for mark in _kind_marks(runs, people, style, kind)),
-    ]
-    return {
-        "data": data,
-        "layout": fig.layout(
-            ROW * len(rows) + 64,
-            xaxis=fig.axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis(
-                range=fig.downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": fig.INK},
-                categoryorder="array", categoryarray=rows, tickvals=rows,
-                ticktext=[*labels.values(), *map(_team_name, people)],
-            ),
+    between = segments(((style.plain(run.run), run.given_correct, run.given_incorrect) for run in runs), 2)
+    return drawn(
+        [between, *(mark for kind in DASHES for mark in _kind_marks(runs, people, style, kind))],
+        ROW * len(rows) + 64,
+        fig.axis("probability of buzzing", **UNIT | {"range": [-0.01, 1.01]}),
+        fig.axis(
+            range=fig.downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": fig.INK},
+            categoryorder="array", categoryarray=rows, tickvals=rows, ticktext=[*labels.values(), *map(_team_name, people)],
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _team_name(team: TeamBuzzRates) -> str:
@@ -232,11 +215,8 @@ def _marks(
     names: Sequence[str], x: Sequence[float | None], symbol: str, colours: Sequence[str], hover: str, **more: Any
 ) -> PlotlyJson:
     """Marks of one shape in the rows of these names; ``hover`` follows the name."""
-    return {
-        "type": "scatter", "mode": "markers", "x": [*x], "y": [*names], "cliponaxis": False,
-        "marker": {"symbol": symbol, "size": 10, "color": [*colours], "line": {"width": 2, "color": [*colours]}},
-        "hovertemplate": f"%{{y}}<br>{hover}<extra></extra>",
-    } | more  # fmt: skip
+    mark = {"symbol": symbol, "line": {"width": 2, "color": colours}}
+    return dots(x, names, f"%{{y}}<br>{hover}", colours, 10, mark, cliponaxis=False, **more)
 
 
 def _kind_marks(rates: Sequence[RunBuzzRates], people: Sequence[TeamBuzzRates], style: RunStyle, kind: str) -> list[PlotlyJson]:

@@ -17,6 +17,7 @@ from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
+from dashboard.ui.traces import bars, dots, drawn
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
 
@@ -181,13 +182,13 @@ ROW = 26  # pixels per run
 HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
 
 
-def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends: tuple[float, float], dots: bool) -> PlotlyJson:
+def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends: tuple[float, float], few: bool) -> PlotlyJson:
     """Draw expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
 
     Names are right of the lines, at the height of the optimum, because the lines all end at 0.
 
     The dots are shapes of the layout, named after their runs; ``assets/threshold_explorer.js`` moves them. ``scale`` is a key of
-    ``AXES``, and ``dots`` says whether thresholds in use are shown.
+    ``AXES``, and with ``few`` runs, thresholds in use are shown.
     """
     data: list[PlotlyJson] = []
     runs = style.grey_first(runs)
@@ -202,26 +203,24 @@ def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends
             continue
         best, colour = run.optimum, style.colours[run.run]
         until = "" if best.until is None else f" to {best.until:.4g}"
-        data.append({
-            "type": "scatter", "mode": "markers", "name": f"best of {style.plain(run.run)}", "meta": run.run,
-            "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
-            "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
-            "hovertemplate": f"{style.plain(run.run)}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
-        })  # fmt: skip
+        data.append(dots(
+            [best.threshold], [best.expected_wins], f"{style.plain(run.run)}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}",
+            colour, 13, {"symbol": "diamond-open", "line": {"width": 2, "color": colour}},
+            name=f"best of {style.plain(run.run)}", meta=run.run, cliponaxis=False, showlegend=False,
+        ))  # fmt: skip
     wins = [value for trace in data for value in trace["y"]]
-    used = [run for run in runs if dots and run.outcome.threshold is not None]
+    used = [run for run in runs if few and run.outcome.threshold is not None]
     peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in style.colours}
     bottom, top = fig.padded(wins, zero=True)
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
-            yaxis=fig.axis("expected wins per question", range=[bottom, top]),
-            **style.ends(peaks, bottom, top, HEIGHT - AXIS),
-            shapes=[fig.circle(run.run, run.outcome.threshold, run.outcome.expected_wins, style.colour(run.run)) for run in used],
-        ),
-    }  # fmt: skip
+    room = 0.01 * (ends[1] - ends[0])
+    return drawn(
+        data,
+        HEIGHT,
+        fig.axis(AXES[scale], range=[ends[0] - room, ends[1] + room]),
+        fig.axis("expected wins per question", range=[bottom, top]),
+        **style.ends(peaks, bottom, top, HEIGHT - AXIS),
+        shapes=[fig.circle(run.run, run.outcome.threshold, run.outcome.expected_wins, style.colour(run.run)) for run in used],
+    )
 
 
 def _interval_band(run: RunThresholds, name: str) -> str:
@@ -238,42 +237,30 @@ def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJso
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
     neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
-    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": {"items": items}}
+    bar: PlotlyJson = {"orientation": "h", "width": 0.62, "meta": {"items": items}}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
-    no_box = "<extra></extra>"
-    return {
-        "data": [
-            {
-                **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
-                "marker": {"color": shades},
-                "customdata": [[win, _interval_band(run, "win")] for win, run in zip(won, runs, strict=True)],
-                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of these certain %{{x:.1%}}{no_box}",
-            },
-            {
-                **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
-                "hovertemplate": (
-                    "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is uncertain:<br>"
-                    f"others had ended the question for the team{no_box}"
-                ),
-            },
-            {
-                **bar, "name": "neither", "x": neither, "marker": {"color": fig.GRID},
-                "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{no_box}",
-            },
-            {
-                **bar, "name": "loses", "x": lost, "marker": {"color": fig.INK},
-                "customdata": [_interval_band(run, "loss") for run in runs],
-                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{no_box}",
-            },
-        ],
-        "layout": fig.layout(
-            ROW * len(runs) + 58,
-            barmode="stack",
-            xaxis=fig.axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
-            yaxis=fig.axis(
-                range=fig.downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": fig.INK},
-                tickvals=labels,
-                ticktext=list(style.labels([run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
-            ),
+    certain = [max(win - part, 0) for win, part in zip(won, unsure, strict=True)]
+    wins = [[win, _interval_band(run, "win")] for win, run in zip(won, runs, strict=True)]
+    losses = [_interval_band(run, "loss") for run in runs]
+    parts = (
+        ("wins", certain, {"color": shades}, "wins %{customdata[0]:.1%}%{customdata[1]}, of these certain %{x:.1%}", wins),
+        (
+            "unsure", unsure, {"color": shades, "pattern": hatched},
+            "%{x:.1%} of the %{customdata:.1%} won is uncertain:<br>others had ended the question for the team", won,
         ),
-    }  # fmt: skip
+        ("neither", neither, {"color": fig.GRID}, "neither %{x:.1%}", None),
+        ("loses", lost, {"color": fig.INK}, "people win %{x:.1%}%{customdata}", losses),
+    )  # fmt: skip
+    return drawn(
+        [
+            bars(x, labels, f"%{{y}}<br>{hover}", marker, name=name, **bar, **({"customdata": more} if more else {}))
+            for name, x, marker, hover, more in parts
+        ],
+        ROW * len(runs) + 58,
+        fig.axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
+        fig.axis(
+            range=fig.downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": fig.INK},
+            tickvals=labels, ticktext=list(style.labels([run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
+        ),
+        barmode="stack",
+    )  # fmt: skip

@@ -13,26 +13,13 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import (
-    FAINT,
-    INK,
-    MUTED,
-    OTHERS,
-    PlotlyJson,
-    axis,
-    downwards,
-    figure,
-    layout,
-    padded,
-    plain,
-    straight,
-    whiskers,
-)
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, padded, plain, straight, whiskers
 from dashboard.ui.html import items_link, page_link
 from dashboard.ui.runs import RunName, name_text, named
 from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
+from dashboard.ui.traces import bars, dots, drawn, lines
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -87,15 +74,6 @@ def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: 
     """
     first, second = page_link("Questions where they differ most", first_above), page_link("the other way round", second_above)
     return note([first, f" by {metric.name}: ", name_text(names[0]), " above ", name_text(names[1]), ", or ", second])
-
-
-def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
-    """Return the difference in each metric, with its interval."""
-    return figure(
-        "forest",
-        forest_figure(result, shown, names, tones),
-        "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours",
-    )
 
 
 def differences_table(result: SingleComparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
@@ -185,69 +163,47 @@ def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
 WIDE = 44  # characters of an axis title that fit on one line of a small screen
 
 
-def scatter_figure(
-    dots: Sequence[QuestionDot], metric: Metric, behind: str, names: tuple[str, str], colours: tuple[str, str]
-) -> PlotlyJson:
+def scatter_figure(questions: Sequence[QuestionDot], metric: Metric, behind: str, names: Pair, colours: Pair) -> PlotlyJson:
     """Draw a dot per question: the metric of ``a`` across, that of ``b`` up, in the colour of the better run.
 
     ``behind`` is as in ``questions_section``.
     """
-    a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
+    a, b = np.array([dot.a for dot in questions]), np.array([dot.b for dot in questions])
     better = metric.loss(b) - metric.loss(a)  # above 0: a is better
     shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
     margin = 0.05 * (ends[1] - ends[0]) or 0.05
-    labels = [name.label for name in headed(*names)]
     span = [ends[0] - margin, ends[1] + margin]
-    return {
-        "data": [
-            {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": {"color": FAINT, "width": 1}, "hoverinfo": "skip"},
-            {
-                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(), "meta": {"items": behind},
-                "marker": {"size": 7, "color": shades.tolist(), "opacity": 0.7},
-                "customdata": [dot.question_id for dot in dots], "text": [plain(dot.question_id) for dot in dots],
-                "hovertemplate": "%{text}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",
-            },
-        ],
-        "layout": layout(
-            420,
-            xaxis=axis(f"{metric.label} of {plain(labels[0])}", range=span),
-            yaxis=axis(f"{metric.label} of {plain(labels[1])}", range=span),
-        ),
-    }  # fmt: skip
+    shown = dots(
+        a.tolist(), b.tolist(), "%{text}<br>across %{x:.3f}, up %{y:.3f}", shades.tolist(), 7, {"opacity": 0.7},
+        meta={"items": behind}, customdata=[dot.question_id for dot in questions],
+        text=[plain(dot.question_id) for dot in questions],
+    )  # fmt: skip
+    axes = (axis(f"{metric.label} of {plain(name.label)}", range=span) for name in headed(*names))
+    return drawn([lines(span, span, line={"color": FAINT, "width": 1}), shown], 420, *axes)
 
 
-def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
+def differences_figure(sides: QuestionDifferences, metric: Metric, colours: Pair) -> PlotlyJson:
     """Draw a histogram of a - b over questions; bars have the colour of the better run."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     most = max(sides.differences, default=0)
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
     shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
-    return {
-        "data": [
-            {
-                "type": "bar", "x": middles.tolist(), "y": sides.differences, "width": float(edges[1] - edges[0]),
-                "marker": {"color": shades}, "hovertemplate": "difference about %{x:.3f}: %{y:,} questions<extra></extra>",
-            }
-        ],
-        "layout": layout(
-            420,
-            bargap=0,
-            xaxis=axis(
-                f"difference of {metric.label}, first − second", range=[-sides.widest, sides.widest], zeroline=True,
-                zerolinecolor=MUTED,
-            ),
-            yaxis=axis("questions", range=padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),
-        ),
-    }  # fmt: skip
+    hover, width = "difference about %{x:.3f}: %{y:,} questions", float(edges[1] - edges[0])
+    span = {"range": [-sides.widest, sides.widest], "zeroline": True, "zerolinecolor": MUTED}
+    return drawn(
+        [bars(middles.tolist(), sides.differences, hover, {"color": shades}, width=width)],
+        420,
+        axis(f"difference of {metric.label}, first − second", **span),
+        axis("questions", range=padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),
+        bargap=0,
+    )
 
 
-def forest_figure(
-    comparison: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
-) -> PlotlyJson:
-    """Draw the difference in each metric with its interval, in units of the interval's half width, so that all fit on one axis.
+def metric_differences(comparison: Comparison, metrics: Sequence[Metric], names: Pair, colours: Pair) -> html.Figure:
+    """Return the difference in each metric with its interval, in units of the interval's half width: so all fit on one axis.
 
     Metrics whose best value is 0 are left out: the sign of a difference does not say which run is better.
     """
@@ -262,32 +218,24 @@ def forest_figure(
     values, lows, highs = ([row[place] for row in rows] for place in range(3))
     labels = [plain(metric.label) for metric, _ in shown]
     ends = padded([*values, *lows, *highs])
-    favours = [f"{plain(label)} better" for label in [name.label for name in headed(*names)]]
+    favours = [f"{plain(name.label)} better" for name in headed(*names)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
     shades = [tones.get(difference.better or "", OTHERS) for _, difference in shown]
-    return {
-        "data": [
-            {
-                "type": "scatter", "mode": "markers", "x": values, "y": labels,
-                "marker": {"size": 9, "color": shades}, "cliponaxis": False,
-                "error_x": whiskers(values, lows, highs, thickness=1.4),
-                "customdata": [
-                    f"{one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"
-                    + ("" if one.p_holm is None else f", adjusted p = {one.p_holm:.3g}")
-                    for _, one in shown
-                ],
-                "hovertemplate": "%{y}: %{customdata}<extra></extra>",
-            }
-        ],
-        "layout": layout(
-            22 * len(rows) + 60,
-            xaxis=axis(
-                f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False,
-            ),
-            yaxis=axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
-        ),
-    }  # fmt: skip
+    words = [
+        f"{one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"
+        + ("" if one.p_holm is None else f", adjusted p = {one.p_holm:.3g}")
+        for _, one in shown
+    ]
+    error = whiskers(values, lows, highs, thickness=1.4)
+    spec = drawn(
+        [dots(values, labels, "%{y}: %{customdata}", shades, 9, cliponaxis=False, error_x=error, customdata=words)],
+        22 * len(rows) + 60,
+        axis(f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False),
+        axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+    )
+    title = "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours"
+    return figure("forest", spec, title)
 
 
 def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence | None) -> html.Section | None:
@@ -374,23 +322,15 @@ def power_figure(result: MetricPower) -> PlotlyJson:
     present = [result.questions] if result.detectable is not None else []
     ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
     wanted = [] if result.target is None else [result.target]
-    return {
-        "data": [
-            {
-                "type": "scatter", "mode": "lines", "x": questions, "y": differences,
-                "line": {"color": "var(--run-1)", "width": 2},
-                "hovertemplate": "%{x:,} questions detect %{y:.3f}<extra></extra>",
-            },
-            {
-                "type": "scatter", "mode": "markers", "x": present, "y": [result.detectable] if present else [],
-                "marker": {"color": "var(--run-1)", "size": 10, "line": {"color": INK, "width": 1}},
-                "hovertemplate": "these %{x:,} questions detect %{y:.3f}<extra></extra>",
-            },
+    hover, colour = "%{x:,} questions detect %{y:.3f}", "var(--run-1)"
+    detected, rim = [result.detectable] if present else [], {"line": {"color": INK, "width": 1}}
+    return drawn(
+        [
+            lines(questions, differences, hover, line={"color": colour, "width": 2}),
+            dots(present, detected, f"these {hover}", colour, 10, rim),
         ],
-        "layout": layout(
-            260,
-            xaxis=axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
-            yaxis=axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
-            shapes=[straight(y=target, dash="dot") for target in wanted],
-        ),
-    }  # fmt: skip
+        260,
+        axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
+        axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
+        shapes=[straight(y=target, dash="dot") for target in wanted],
+    )

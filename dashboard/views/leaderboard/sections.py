@@ -19,6 +19,7 @@ from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
 from dashboard.ui.text import brackets, distinct_short_names, short
+from dashboard.ui.traces import CLEAR, dots, drawn, lines, segments
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence
@@ -100,20 +101,6 @@ def _part(key: str, part: str, run: LeaderboardRow) -> float | None:
     return getattr(run.metrics[key], part)  # type: ignore[no-any-return]
 
 
-def rankings(board: Leaderboard, ranked: Sequence[Metric], style: RunStyle) -> html.Figure:
-    """Return the ranks of the runs by each metric, as a figure and a table. Runs are in the order of the board."""
-    ranks = [
-        PageColumn(metric.label, partial(_part, metric.key, "rank"), lambda rank: short(rank, 1), number=True)
-        for metric in ranked
-    ]
-    return figure(
-        "ranks",
-        ranks_figure(board, ranked, style),
-        "Rank by each metric, best on top. Point at a dot to follow its run",
-        html_table([style.column(), *ranks], board.rows, "Ranks"),
-    )
-
-
 def rank_agreement(board: Leaderboard, ranked: Sequence[Metric], link: str) -> html.Figure:
     """Return Kendall's tau-b between the rankings by each metric, as a figure and a table."""
     # The page already has the values that /api/v1/agreement would read.
@@ -182,39 +169,28 @@ def gap_figure(board: Leaderboard, style: RunStyle) -> PlotlyJson:
     dense = len(rows) > MAX_SPACED_RUNS
     texts = distinct_short_names([style.names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [fig.plain(text) if dense else _lines(text) for text in texts]
-    places = list(range(len(rows)))
-    lines = max((label.count("<br>") for label in labels), default=0)
-    accuracy = [row.metrics["accuracy"].value for row in rows]
-    confidence = [row.metrics["mean_confidence"].value for row in rows]
+    breaks = max((label.count("<br>") for label in labels), default=0)
+    accuracy, confidence = ([row.metrics[metric.key].value for row in rows] for metric in ACCURACY_AND_CONFIDENCE)
     shades = [style.colour(row.run) for row in rows]
-    between: dict[str, list[float | int | None]] = {"x": [], "y": []}
-    for place, low, high in zip(places, accuracy, confidence, strict=True):
-        between["x"] += [low, high, None]
-        between["y"] += [place, place, None]
-    common = {
-        "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
-        "customdata": [style.plain(row.run) for row in rows],
+    common: PlotlyJson = {
+        "y": [*range(len(rows))], "size": 11, "customdata": [style.plain(row.run) for row in rows], "cliponaxis": False,
         "meta": {"items": [items_query(focus=row.run) for row in rows]},
     }  # fmt: skip
-    return {
-        "data": [
-            {"type": "scatter", "mode": "lines", **between, "line": {"color": fig.FAINT, "width": 3}, "hoverinfo": "skip"},
-            {
-                **common, "x": accuracy, "name": "Accuracy", "marker": {"size": 11, "color": shades},
-                "hovertemplate": "%{customdata}<br>accuracy %{x:.3f}<extra></extra>",
-            },
-            {
-                **common, "x": confidence, "name": "Mean confidence",
-                "marker": {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": shades, "width": 2.5}},
-                "hovertemplate": "%{customdata}<br>mean confidence %{x:.3f}<extra></extra>",
-            },
-        ],
-        "layout": fig.layout(
-            (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
-            xaxis=fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
-            yaxis=fig.row_axis(labels, tickfont={"size": 10.5 if dense else 12, "color": fig.INK}),
+    rings = {"line": {"color": shades, "width": 2.5}}
+    data = [
+        segments(zip(common["y"], accuracy, confidence, strict=True), 3),
+        dots(accuracy, hover="%{customdata}<br>accuracy %{x:.3f}", colour=shades, name="Accuracy", **common),
+        dots(
+            confidence, hover="%{customdata}<br>mean confidence %{x:.3f}", colour=CLEAR, mark=rings, name="Mean confidence",
+            **common,
         ),
-    }  # fmt: skip
+    ]  # fmt: skip
+    return drawn(
+        data,
+        (DENSE_ROW if dense else ROW + MORE * breaks) * len(rows) + 64,
+        fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
+        fig.row_axis(labels, tickfont={"size": 10.5 if dense else 12, "color": fig.INK}),
+    )
 
 
 def _lines(name: str) -> str:
@@ -235,45 +211,42 @@ def metric_figure(board: Leaderboard, metric: Metric, style: RunStyle) -> Plotly
 MAX_HEIGHT = 440  # pixels
 
 
-def ranks_figure(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle) -> PlotlyJson:
-    """Draw a dot per run and metric, at its rank. A line through the dots of a run appears while it is pointed at.
+def rankings(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle) -> html.Figure:
+    """Return the rank of each run by each metric, as dots and as a table. Runs are in the order of the board.
 
-    The board needs intervals.
+    A line through the dots of a run appears while it is pointed at. The board needs intervals.
     """
     height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT))
-    data = []
-    for row in sorted(board.rows, key=lambda row: row.run in style.colours):
-        cells = [row.metrics[metric.key] for metric in metrics]
-        colour = style.colour(row.run)
-        texts = [
-            f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
-            for metric, cell in zip(metrics, cells, strict=True)
-        ]
-        data.append({
-            "type": "scatter", "mode": "lines+markers", "name": style.plain(row.run), "meta": row.run, "connectgaps": True,
-            "x": list(range(len(metrics))), "y": [cell.rank for cell in cells],
-            "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in style.colours else 5, "color": colour},
-            "customdata": [
-                [text, brackets(cell.rank_low, cell.rank_high, "{:.3g}".format)] for text, cell in zip(texts, cells, strict=True)
-            ],
-            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
-            "cliponaxis": False, "showlegend": row.run in style.colours,
-        })  # fmt: skip
-    return {
-        "data": data,
-        "layout": fig.layout(
-            height,
-            xaxis=fig.axis(
-                tickvals=list(range(len(metrics))), gridwidth=1,
-                ticktext=[fig.plain(metric.label).replace(" ", "<br>", 1) for metric in metrics],
-                tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
-                autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
-            ),
-            yaxis=fig.axis(
-                "rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, showgrid=False
-            ),
-        ),
-    }  # fmt: skip
+    places = [*range(len(metrics))]
+
+    def trace(row: LeaderboardRow) -> PlotlyJson:
+        cells, colour = [row.metrics[metric.key] for metric in metrics], style.colour(row.run)
+        named = zip(metrics, cells, strict=True)
+        values = ["" if cell.value is None else f"{metric.name} = {cell.value:.3f}" for metric, cell in named]
+        ranks = [brackets(cell.rank_low, cell.rank_high, "{:.3g}".format) for cell in cells]
+        return style.trace(
+            row.run, places, [cell.rank for cell in cells], "%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}",
+            mode="lines+markers", connectgaps=True, line={"color": colour, "width": 0}, cliponaxis=False,
+            marker={"size": 11 if row.run in style.colours else 5, "color": colour},
+            customdata=[list(pair) for pair in zip(values, ranks, strict=True)],
+        )  # fmt: skip
+
+    by_metric = fig.axis(
+        tickvals=places, ticktext=[fig.plain(metric.label).replace(" ", "<br>", 1) for metric in metrics], gridwidth=1,
+        tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
+        autotickangles=[0, -30, -90],  # to the left, where there is room for the last label
+    )  # fmt: skip
+    by_rank = {"range": [len(board.rows) + 0.6, 0.4], "dtick": 1 if len(board.rows) <= 12 else 5, "tick0": 0, "showgrid": False}
+    ranks = [
+        PageColumn(metric.label, partial(_part, metric.key, "rank"), lambda rank: short(rank, 1), number=True)
+        for metric in metrics
+    ]
+    return figure(
+        "ranks",
+        drawn([trace(row) for row in style.grey_first(board.rows)], height, by_metric, fig.axis("rank", **by_rank)),
+        "Rank by each metric, best on top. Point at a dot to follow its run",
+        html_table([style.column(), *ranks], board.rows, "Ranks"),
+    )
 
 
 HEIGHT = 340  # pixels
@@ -287,21 +260,16 @@ def release_dates_figure(runs: list[DatedRun], metric: Metric, style: RunStyle) 
     data: list[PlotlyJson] = []
     best = [run for run in runs if run.best_so_far]
     if best:
-        data.append({
-            "type": "scatter", "mode": "lines", "x": [*(run.day for run in best), runs[-1].day],
-            "y": [*(run.value for run in best), best[-1].value],
-            "line": {"color": fig.FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
-        })  # fmt: skip
+        days, values = [*(run.day for run in best), runs[-1].day], [*(run.value for run in best), best[-1].value]
+        data.append(lines(days, values, line={"color": fig.FAINT, "width": 2, "shape": "hv"}, name="Best so far"))
     for run in style.grey_first(runs):
         colour = style.colour(run.run)
         shown = {"thickness": 1.5, "width": 3, "visible": run.low is not None}
-        data.append({
-            "type": "scatter", "mode": "markers", "meta": run.run, "name": style.plain(run.run),
-            "showlegend": run.run in style.colours, "x": [run.day], "y": [run.value],
-            "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
-            "error_y": fig.whiskers([run.value], [run.low], [run.high], colour, **shown),
-            "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+        data.append(dots(
+            [run.day], [run.value], "%{fullData.name}<br>%{customdata}: %{y:.3f}", colour, 9, meta=run.run,
+            name=style.plain(run.run), showlegend=run.run in style.colours, cliponaxis=False, customdata=[run.released],
+            error_y=fig.whiskers([run.value], [run.low], [run.high], colour, **shown),
+        ))  # fmt: skip
     ends = [value for run in runs for value in (run.value, run.low, run.high)]
     # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
     annotations = [
@@ -311,15 +279,8 @@ def release_dates_figure(runs: list[DatedRun], metric: Metric, style: RunStyle) 
         }
         for run, label in labels.items()
     ]  # fmt: skip
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            annotations=annotations,
-            xaxis=fig.axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": fig.MUTED}),
-            yaxis=fig.axis(fig.plain(metric.name), range=fig.padded(ends)),
-        ),
-    }
+    dates = fig.axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": fig.MUTED})
+    return drawn(data, HEIGHT, dates, fig.axis(fig.plain(metric.name), range=fig.padded(ends)), annotations=annotations)
 
 
 def _range(runs: list[DatedRun]) -> list[str]:

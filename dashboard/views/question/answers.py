@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,23 +32,53 @@ SHARE = "(1 − h) g c / T at this clue: its contribution to the mean inside Cal
 def answers_section(
     question: Question, style: RunStyle, metric: Metric | None, cursor: int, *, undisputed: bool = False
 ) -> html.Section:
-    """Return the table below its title and a menu for the order of the runs.
+    """Return the table below its title and a menu for the order of the runs. It has a body of rows for each clue.
 
-    The runs are sorted by ``metric``, best first, or at each clue by confidence if it is None. ``cursor`` is the clue whose rows
-    are shown, from 0. ``undisputed`` leaves out answers on which the gradings of their run differ.
+    The runs are sorted by ``metric``, best first, or at each clue by confidence if it is None. All bodies are hidden except the
+    one of the clue at the ``cursor``, from 0. ``undisputed`` leaves out answers on which the gradings of their run differ.
     """
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
     runs = list(question.runs)
     if metric:
         metrics = list(dict.fromkeys([metric, *metrics]))
         runs.sort(key=partial(best_first, metric))
+
+    def rows(clue: int) -> list[RunAtClue]:
+        at_clue = [RunAtClue(run, clue, undisputed) for run in runs]
+        return at_clue if metric else sorted(at_clue, key=RunAtClue.surest_first)
+
+    def colour(row: RunAtClue) -> str:
+        return style.colour(row.run.run)
+
+    columns = [
+        PageColumn("Run", lambda row: named(colour(row), style.names[row.run.run])),
+        PageColumn("Guess", RunAtClue.guess),
+        PageColumn("Right", RunAtClue.grade, about=CORRECT, number=True),
+        PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
+        PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
+        _detail("CalScore share", SHARE, RunAtClue.share) if question.human else None,
+        *(
+            _detail(shown.label, f"{shown.name}. {shown.words} On this question alone.", partial(_metric, shown.key))
+            for shown in metrics
+        ),
+    ]
+    bodies = [
+        Body(
+            rows(clue.clue),
+            summary(question, style.names, clue.clue, undisputed=undisputed) or None,
+            attributes={"hidden": clue.clue != cursor, **data(clue=str(clue.clue), title=answers_title(question, clue.clue))},
+        )
+        for clue in question.clues
+    ]
     title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
     orders = {"": "Confidence", **{known.key: known.name for known in QUESTION_METRICS}}
     order = menu("metric", "Order by", orders, metric.key if metric else "")
     details = html.Button("All numbers", type="button", className="quiet", **data(toggles="details"), **aria(pressed="false"))
     return section(
         html.Div([title, details, order], className="heading"),
-        answers_table(question, runs, style, metrics, cursor, undisputed=undisputed, by_confidence=metric is None),
+        html_table(
+            columns, bodies, "Answers at this clue", "board answers", of_row=lambda row: data(run=row.run.run), id="answers"
+        ),
         class_name="answers-section",
     )
 
@@ -174,54 +204,6 @@ def summary(question: Question, names: Mapping[str, str], clue: int, *, undisput
         parts.append(_curves(question, clue))
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
-
-
-def answers_table(
-    question: Question,
-    runs: Sequence[RunResponses],
-    style: RunStyle,
-    metrics: Sequence[Metric],
-    cursor: int,
-    *,
-    undisputed: bool = False,
-    by_confidence: bool = False,
-) -> html.Div:
-    """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
-
-    Clues are counted from 0. Rows are in the order of ``runs`` or ``by_confidence``, the surest first. ``undisputed`` is as in
-    ``answers_section``.
-    """
-
-    def rows(clue: int) -> list[RunAtClue]:
-        at_clue = [RunAtClue(run, clue, undisputed) for run in runs]
-        return sorted(at_clue, key=RunAtClue.surest_first) if by_confidence else at_clue
-
-    def colour(row: RunAtClue) -> str:
-        return style.colour(row.run.run)
-
-    columns = [
-        PageColumn("Run", lambda row: named(colour(row), style.names[row.run.run])),
-        PageColumn("Guess", RunAtClue.guess),
-        PageColumn("Right", RunAtClue.grade, about=CORRECT, number=True),
-        PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
-        PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
-        _detail("CalScore share", SHARE, RunAtClue.share) if question.human else None,
-        *(
-            _detail(metric.label, f"{metric.name}. {metric.words} On this question alone.", partial(_metric, metric.key))
-            for metric in metrics
-        ),
-    ]
-    bodies = [
-        Body(
-            rows(clue.clue),
-            summary(question, style.names, clue.clue, undisputed=undisputed) or None,
-            attributes={"hidden": clue.clue != cursor, **data(clue=str(clue.clue), title=answers_title(question, clue.clue))},
-        )
-        for clue in question.clues
-    ]
-    return html_table(
-        columns, bodies, "Answers at this clue", "board answers", of_row=lambda row: data(run=row.run.run), id="answers"
-    )
 
 
 def answers_title(question: Question, clue: int) -> str:

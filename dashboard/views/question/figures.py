@@ -12,6 +12,7 @@ from dashboard.ui.html import items_query
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
+from dashboard.ui.traces import UNIT, bars, dots, drawn, lines
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
 from queries.question import Question, RunResponses
@@ -80,58 +81,41 @@ def lifespan_figure(question: Question, style: RunStyle) -> PlotlyJson:
     guesses = [(run, [number for answer in run.clues if (number := _number(answer.guess)) is not None]) for run in question.runs]
     rows = [(run, numbers) for run, numbers in guesses if numbers]
     labels = [style.plain(run.run) for run, _ in rows]
-    bars = {
-        "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": fig.FAINT},
-        "customdata": life.ages, "hovertemplate": "dies at %{customdata}: %{y:.2%}<extra></extra>", "name": "Life table",
-    }  # fmt: skip
+    ages = bars(
+        [age + 0.5 for age in life.ages], life.probability, "dies at %{customdata}: %{y:.2%}", {"color": fig.FAINT},
+        width=1, customdata=life.ages, name="Life table",
+    )  # fmt: skip
     spans = [
-        {
-            "type": "scatter", "yaxis": "y2", "name": style.plain(run.run), "meta": run.run,
-            **_guesses(run, numbers, question.radius, style.plain(run.run), style.colour(run.run)),
-        }
+        _guesses(run, numbers, question.radius, style.plain(run.run), style.colour(run.run)) | {"yaxis": "y2", "meta": run.run}
         for run, numbers in rows
-    ]  # fmt: skip
+    ]
     height = 200 + ROW * len(rows) + 50
     split = (ROW * len(rows) + 10) / height
     first = question.minimum_age or 0
-    return {
-        "data": [bars, *spans],
-        "layout": fig.layout(
-            height,
-            bargap=0,
-            xaxis=fig.axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
-            yaxis=fig.axis(
-                "probability", domain=[split + 0.04, 1], range=fig.padded(life.probability, zero=True), tickformat=".0%",
-            ),
-            yaxis2=fig.axis(
-                domain=[0, split], type="category", range=fig.downwards(len(rows)), showgrid=False,
-                tickfont={"size": 12, "color": fig.INK}, categoryorder="array", categoryarray=labels,
-            ),
-            shapes=[fig.straight(first, dash="dot")],
+    share = {"domain": [split + 0.04, 1], "range": fig.padded(life.probability, zero=True), "tickformat": ".0%"}
+    return drawn(
+        [ages, *spans], height, fig.axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
+        fig.axis("probability", **share), bargap=0, shapes=[fig.straight(first, dash="dot")],
+        yaxis2=fig.axis(
+            domain=[0, split], type="category", range=fig.downwards(len(rows)), showgrid=False,
+            tickfont={"size": 12, "color": fig.INK}, categoryorder="array", categoryarray=labels,
         ),
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _guesses(run: RunResponses, guesses: Sequence[float], radius: int, label: str, colour: str) -> PlotlyJson:
     """The guesses of a run in its row: a single one with the span of the radius, or several without."""
+    rim = {"line": {"color": fig.INK, "width": 1}}
     if len(guesses) > 1:
-        return {
-            "mode": "markers", "x": [*guesses], "y": [label] * len(guesses),
-            "marker": {"size": 9, "color": colour, "opacity": 0.55, "line": {"color": fig.INK, "width": 1}},
-            "hovertemplate": "%{y}<br>guess %{x:g}<extra></extra>",
-        }  # fmt: skip
+        hover, faint = "%{y}<br>guess %{x:g}", rim | {"opacity": 0.55}
+        return dots([*guesses], [label] * len(guesses), hover, colour, 9, faint, name=label)
     (guess,) = guesses
-    return {
-        "mode": "lines+markers", "x": [guess - radius, guess, guess + radius], "y": [label] * 3,
-        "line": {"color": colour, "width": 5},
-        "marker": {"size": [0, 11, 0], "color": colour, "line": {"color": fig.INK, "width": 1}},
-        "hovertemplate": _hover(run, guess, radius),
-    }  # fmt: skip
-
-
-def _hover(run: RunResponses, guess: float, radius: int) -> str:
-    words = f"guess {guess:g}, within {radius} years<br>says {run.clues[0].confidence:.1%}, true {run.clues[0].correct:.1%}"
-    return f"%{{y}}<br>{words}<extra></extra>"
+    says, true = run.clues[0].confidence, run.clues[0].correct
+    return dots(
+        [guess - radius, guess, guess + radius], [label] * 3,
+        f"%{{y}}<br>guess {guess:g}, within {radius} years<br>says {says:.1%}, true {true:.1%}", colour, [0, 11, 0], rim,
+        mode="lines+markers", line={"color": colour, "width": 5}, name=label,
+    )  # fmt: skip
 
 
 def _number(guess: str | None) -> float | None:
@@ -160,19 +144,14 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
     runs = style.grey_first(question.runs)
     data = [_run(run, question, style) for run in runs]
     data += [_named(run, style) for run in runs if run.run in style.colours]
-    buzzing = [run for run in runs if run.run in style.colours and run.buzzpoint and run.buzzpoint.clue is not None]
-    data += [_buzz(run, question, style.names[run.run], style.colours[run.run], own=False) for run in buzzing]
-    deciding = [run for run in runs if run.run in style.colours and run.own_buzz() is not None]
-    data += [_buzz(run, question, style.names[run.run], style.colours[run.run], own=True) for run in deciding]
+    for own in (False, True):
+        data += [trace for run in runs if run.run in style.colours and (trace := _buzz(run, question, style, own=own))]
     data += [_unanswered(run, question, style) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
         curve = getattr(question.human, question.drawn_curve)
-        data.insert(0, {
-            "type": "scatter", "mode": "lines", "name": "People", "showlegend": False, "x": [0, *words], "y": [0, *curve],
-            "line": {"color": fig.INK, "width": 2.5, "shape": "hv"},
-            "hovertemplate": "people: h = %{y:.3f}<br>%{x} words<extra></extra>",
-        })  # fmt: skip
+        hover, line = "people: h = %{y:.3f}<br>%{x} words", {"color": fig.INK, "width": 2.5, "shape": "hv"}
+        data.insert(0, lines([0, *words], [0, *curve], hover, name="People", showlegend=False, line=line))
         data += _rail(question)
     main = MAIN if question.human else (0.0, 1.0)
     named = style.labels([run.run for run in question.runs if run.run in style.colours and any(a.answered for a in run.clues)])
@@ -187,76 +166,62 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
         fig.straight(words[cursor], colour="var(--cursor)", width=2) | {"name": "cursor", "layer": "below"},
         *(fig.straight(word, colour=fig.FAINT, dash="dot") | {"layer": "below"} for word in marks),
     ]
-    return {
-        "data": data,
-        "layout": fig.layout(
-            height,
-            margin=fig.label_margin([label for label, _, _ in ends]),
-            hoveranywhere=True,  # assets/question.js follows the mouse
-            shapes=shapes,
-            annotations=labels,
-            xaxis=fig.axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
-            yaxis=fig.axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
-            yaxis2=fig.axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
-        ),
-    }
+    return drawn(
+        data,
+        height,
+        fig.axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
+        fig.axis(title, **UNIT | {"range": list(RANGE)}, domain=list(main)),
+        yaxis2=fig.axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
+        margin=fig.label_margin([label for label, _, _ in ends]),
+        hoveranywhere=True,  # assets/question.js follows the mouse
+        shapes=shapes,
+        annotations=labels,
+    )
 
 
 def _run(run: RunResponses, question: Question, style: RunStyle) -> PlotlyJson:
-    colour = style.colour(run.run)
-    answers = [answer for answer in run.one_per_clue() if answer.answered]
-    right = [answer.correct >= 0.5 for answer in answers]
-    symbols = ["circle" if ok else "x-thin-open" for ok in right]
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": style.plain(run.run), "meta": run.run, "showlegend": False,
-        "x": [question.clues[answer.clue].word_end for answer in answers],
-        "y": [answer.confidence for answer in answers],
-        "line": style.line(run.run),
-        "marker": {
-            "size": 9 if run.run in style.colours else 4, "color": colour, "symbol": symbols,
-            "line": {"color": colour, "width": 2 if run.run in style.colours else 1},
-        },
-        "customdata": [
-            [answer.clue, fig.plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
-            for answer, ok in zip(answers, right, strict=True)
+    colour, (size, width) = style.colour(run.run), (9, 2) if run.run in style.colours else (4, 1)
+    answers = [(answer, answer.correct >= 0.5) for answer in run.one_per_clue() if answer.answered]
+    symbols = ["circle" if right else "x-thin-open" for _, right in answers]
+    return style.trace(
+        run.run, [question.clues[answer.clue].word_end for answer, _ in answers], [answer.confidence for answer, _ in answers],
+        "%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}", mode="lines+markers", showlegend=False, cliponaxis=False,
+        marker={"size": size, "color": colour, "symbol": symbols, "line": {"color": colour, "width": width}},
+        customdata=[
+            [answer.clue, fig.plain(answer.guess or "no answer"), "correct" if right else "incorrect"]
+            for answer, right in answers
         ],
-        "hovertemplate": "%{fullData.name}<br>%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}<extra></extra>",
-        "cliponaxis": False,
-    }  # fmt: skip
+    )  # fmt: skip
 
 
 def _unanswered(run: RunResponses, question: Question, style: RunStyle) -> PlotlyJson:
     """Squares on the ground line where there is no answer with a confidence."""
     answers = [answer for answer in run.one_per_clue() if not answer.answered]
     words = [question.clues[answer.clue].word_end for answer in answers]
-    return {
-        "type": "scatter", "mode": "markers", "name": style.plain(run.run), "showlegend": False, "cliponaxis": False,
-        "x": words, "y": [0.0] * len(words), "customdata": [WORDS[answer.state] for answer in answers],
-        "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
-        "marker": {"size": 8, "symbol": "square-open", "color": style.colour(run.run), "line": {"width": 1.5}},
-    }  # fmt: skip
+    return dots(
+        words, [0.0] * len(words), "%{fullData.name}<br>%{customdata}", style.colour(run.run), 8,
+        {"symbol": "square-open", "line": {"width": 1.5}}, name=style.plain(run.run), showlegend=False, cliponaxis=False,
+        customdata=[WORDS[answer.state] for answer in answers],
+    )  # fmt: skip
 
 
-def _buzz(run: RunResponses, question: Question, name: str, colour: str, *, own: bool) -> PlotlyJson:
+def _buzz(run: RunResponses, question: Question, style: RunStyle, *, own: bool) -> PlotlyJson | None:
     """A diamond around the answer with which a run buzzes or, if ``own``, a triangle where the system itself decided to."""
     clue = run.own_buzz() if own else run.buzzpoint.clue if run.buzzpoint else None
-    assert clue is not None
+    if clue is None:
+        return None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
-    shape = {"size": 15, "symbol": "triangle-up-open"} if own else {"size": 17, "symbol": "diamond-open"}
-    return {
-        "type": "scatter", "mode": "markers", "name": f"{'Own buzz' if own else 'Buzz'} of {fig.plain(name)}",
-        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False, "showlegend": False,
-        **({"hovertemplate": "%{fullData.name}<extra></extra>"} if own else {"hoverinfo": "skip"}),
-        "marker": {**shape, "color": colour, "line": {"width": 2}},
-    }  # fmt: skip
+    hover, size, symbol = ("%{fullData.name}", 15, "triangle-up-open") if own else ("", 17, "diamond-open")
+    return dots(
+        [question.clues[clue].word_end], [confidence], hover, style.colour(run.run), size,
+        {"symbol": symbol, "line": {"width": 2}}, name=f"{'Own buzz' if own else 'Buzz'} of {style.plain(run.run)}",
+        cliponaxis=False, showlegend=False,
+    )  # fmt: skip
 
 
 def _named(run: RunResponses, style: RunStyle) -> PlotlyJson:
     """A run's entry in the legend: only its colour, because its markers show what was correct."""
-    return {
-        "type": "scatter", "mode": "lines", "name": style.plain(run.run), "x": [None], "y": [None],
-        "line": {"color": style.colour(run.run), "width": 3}, "hoverinfo": "skip",
-    }  # fmt: skip
+    return lines([None], [None], name=style.plain(run.run), line={"color": style.colour(run.run), "width": 3})
 
 
 def _rail(question: Question) -> list[PlotlyJson]:
@@ -269,14 +234,12 @@ def _rail(question: Question) -> list[PlotlyJson]:
         for buzz in question.human.buzzes:
             if buzz.correct is correct:
                 at.setdefault(min(buzz.word + 1, end), []).append(fig.plain(f"{buzz.team}, word {buzz.word}"))
-        outcome = "correct" if correct else "incorrect"
-        traces.append({
-            "type": "scatter", "mode": "text", "xaxis": "x", "yaxis": "y2", "name": "Buzzes", "showlegend": False,
-            "x": list(at), "y": [level] * len(at), "text": [sign * len(teams) for teams in at.values()],
-            "textfont": {"size": 15, "color": fig.INK if correct else fig.MUTED, "weight": 700},
-            "customdata": ["<br>".join(teams) for teams in at.values()],
-            "hovertemplate": f"{outcome} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
-        })  # fmt: skip
+        traces.append(lines(
+            [*at], [level] * len(at), f"{'correct' if correct else 'incorrect'} buzz<br>%{{customdata}}", "text", name="Buzzes",
+            text=[sign * len(teams) for teams in at.values()], customdata=["<br>".join(teams) for teams in at.values()],
+            textfont={"size": 15, "color": fig.INK if correct else fig.MUTED, "weight": 700},
+            xaxis="x", yaxis="y2", showlegend=False, cliponaxis=False,
+        ))  # fmt: skip
     return traces
 
 
@@ -325,29 +288,23 @@ def votes_figure(question: Question, style: RunStyle) -> PlotlyJson:
     runs = [run for run in question.runs if run.shares is not None]
     places = list(range(len(votes.classes)))
     step = 0.7 / max(len(runs), 4)
-    data: list[PlotlyJson] = [
-        {
-            "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
-            "marker": {"color": "var(--band)", "line": {"color": fig.INK, "width": 1.5}}, "customdata": votes.votes,
-            "meta": {"items": [items_query(question=question.question_id)] * len(places)},
-            "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
-        }
-    ]  # fmt: skip
-    for number, run in enumerate(runs):
-        colour = style.colour(run.run)
+    people = bars(
+        votes.shares, places, "people: %{customdata:,} votes (%{x:.1%})",
+        {"color": "var(--band)", "line": {"color": fig.INK, "width": 1.5}}, orientation="h", name="People", width=0.86,
+        customdata=votes.votes, meta={"items": [items_query(question=question.question_id)] * len(places)},
+    )  # fmt: skip
+
+    def trace(number: int, run: RunResponses) -> PlotlyJson:
         shift = (number - (len(runs) - 1) / 2) * step
-        data.append({
-            "type": "scatter", "mode": "markers", "name": style.plain(run.run), "cliponaxis": False,
-            "meta": {"run": run.run, "items": [items_query(focus=run.run, question=question.question_id)] * len(places)},
-            "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
-            "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
-        })  # fmt: skip
-    row = max(VOTE_ROW, round(DOT * len(runs) / 0.7))
-    return {
-        "data": data,
-        "layout": fig.layout(
-            row * len(places) + 60,
-            xaxis=fig.axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.row_axis([fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)], 0),
-        ),
-    }  # fmt: skip
+        items = [items_query(focus=run.run, question=question.question_id)] * len(places)
+        return dots(
+            run.shares, [place + shift for place in places], "%{fullData.name}: %{x:.3f}", style.colour(run.run), 8,
+            name=style.plain(run.run), cliponaxis=False, meta={"run": run.run, "items": items},
+        )  # fmt: skip
+
+    return drawn(
+        [people, *(trace(number, run) for number, run in enumerate(runs))],
+        max(VOTE_ROW, round(DOT * len(runs) / 0.7)) * len(places) + 60,
+        fig.axis("share", **UNIT | {"range": [0, 1.01]}),
+        fig.row_axis([fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)], 0),
+    )

@@ -39,6 +39,7 @@ MAX_PAIRED = 4  # up to this many runs, every pair is offered as an order; beyon
 NUMERIC = {"type": "rightAligned", "width": 62, "cellClass": "number", "headerClass": "narrow"}
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 SMALL = NUMERIC | WRAPPED | {"width": 46}
+RIGHT_TEAMS = "Share of human teams that answered correctly"
 HEARD = "Human teams that heard it, counted once per room"
 CONVERSION = "Share of the rooms that heard it in which a human team answered correctly"
 ColumnDefinition = dict[str, Any]  # AG Grid's, as JSON
@@ -146,38 +147,31 @@ class QuestionGrid:
 
     def _columns(self) -> list[ColumnDefinition]:
         """Facts of each question, then the metric of each run."""
-        facets = self.facets
-        columns: list[ColumnDefinition] = [
-            {
-                "field": "text", "colId": "question_id", "headerName": "Question", "cellRenderer": "QuestionLink",
-                "flex": 1, "minWidth": 150, "cellClass": "question-cell",
-            }
+        facets, people = self.facets, bool(self.facets.human_teams)
+        rated = people and facets.difficulty_source != "human"
+
+        def column(shown: object, field: str, name: str, tip: str = "", **more: object) -> list[ColumnDefinition]:
+            return [{"field": field, "headerName": name, **({"headerTooltip": tip} if tip else {}), **more}] if shown else []
+
+        return [
+            *column(
+                True, "text", "Question", colId="question_id", cellRenderer="QuestionLink", flex=1, minWidth=150,
+                cellClass="question-cell",
+            ),
+            *column(
+                self.has_sparklines, "clues", "Clues", "Confidence clue by clue, over the part of the question revealed",
+                cellRenderer="Spark", sortable=False, width=WIDTH + 10, cellClass="spark-cell",
+            ),
+            *column(facets.categories, "category", "Category", width=92),
+            *column(facets.subcategories, "subcategory", "Subcategory", width=110),
+            *column(facets.radii, "radius", "Radius", "", **NUMERIC),
+            *column(facets.difficulty, "difficulty", "Difficulty", "", **NUMERIC),
+            *column(rated, "people", "People right", RIGHT_TEAMS, **SMALL | {"width": 52}),
+            *column(people, "heard", "Heard", HEARD, **SMALL),
+            *column(people, "h", "h", f"At its end: {CURVE_NAMES[self.curve]}", **SMALL),
+            *column(people, "conversion", "Conversion", CONVERSION, **SMALL | {"width": 72}),
+            *map(self._run_column, self.runs),
         ]  # fmt: skip
-        if self.has_sparklines:
-            columns.append(
-                {
-                    "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
-                    "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue, over the part of the question revealed",
-                }
-            )  # fmt: skip
-        if facets.categories:
-            columns.append({"field": "category", "headerName": "Category", "width": 92})
-        if facets.subcategories:
-            columns.append({"field": "subcategory", "headerName": "Subcategory", "width": 110})
-        if facets.radii:
-            columns.append({"field": "radius", "headerName": "Radius", **NUMERIC})
-        if facets.difficulty:
-            columns.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
-        if facets.human_teams and facets.difficulty_source != "human":
-            tip = "Share of human teams that answered correctly"
-            columns.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **SMALL, "width": 52})
-        if facets.human_teams:
-            columns += [
-                {"field": "heard", "headerName": "Heard", "headerTooltip": HEARD, **SMALL},
-                {"field": "h", "headerName": "h", "headerTooltip": f"At its end: {CURVE_NAMES[self.curve]}", **SMALL},
-                {"field": "conversion", "headerName": "Conversion", "headerTooltip": CONVERSION, **SMALL, "width": 72},
-            ]
-        return columns + [self._run_column(run) for run in self.runs]
 
     @kept_property
     def _headings(self) -> dict[str, str]:
@@ -186,15 +180,10 @@ class QuestionGrid:
 
     def _run_column(self, run: str) -> ColumnDefinition:
         return {
-            "field": run,
-            "colId": f"{self.metric.key}:{run}",
-            "headerName": self._headings[run],
-            "headerTooltip": f"{self.metric.name} of {self.names[run]}",
+            "field": run, "colId": f"{self.metric.key}:{run}", "cellRenderer": "Heat", **NUMERIC, **WRAPPED,
+            "headerName": self._headings[run], "headerTooltip": f"{self.metric.name} of {self.names[run]}",
             "headerStyle": {"borderTop": f"3px solid {self.run_colours.get(run, OTHERS)}"},
-            "cellRenderer": "Heat",
-            **NUMERIC,
-            **WRAPPED,
-        }
+        }  # fmt: skip
 
     def _extra_column(self) -> ColumnDefinition:
         """The column with the sort values, for an order that no other column has."""

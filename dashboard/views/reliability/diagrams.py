@@ -9,24 +9,14 @@ from operator import itemgetter
 
 from dash import html
 
-from dashboard.ui.figure import (
-    CALIBRATION_AXES,
-    FAINT,
-    INK,
-    MUTED,
-    PlotlyJson,
-    diagonal,
-    figure,
-    padded,
-    panel_axes,
-    panels,
-    whiskers,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import FAINT, PlotlyJson, diagonal, figure, padded, panels
 from dashboard.ui.html import items_link, items_query
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
+from dashboard.ui.traces import CLEAR, QUARTERS, UNIT, band, bars, dots, lines
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
@@ -34,6 +24,7 @@ from queries.recalibration import RecalibratedRun, Recalibration
 from queries.selection.parameter_kinds import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
+FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
 BAND_WORDS: dict[BandKind, str] = {
     "simultaneous": "simultaneous: 90 % of simulated curves over the whole range",
     "pointwise": "pointwise: 90 % of simulated curves at each confidence separately; nearly every whole curve leaves it",
@@ -41,25 +32,47 @@ BAND_WORDS: dict[BandKind, str] = {
 
 
 def reliability_diagrams(
-    runs: Sequence[ReliabilityDiagram],
+    diagrams: Sequence[ReliabilityDiagram],
     style: RunStyle,
-    recalibrated: Mapping[str, ReliabilityDiagram],
-    marked: Range | None,
-    band: BandKind,
+    after: Mapping[str, ReliabilityDiagram],
+    chosen: Range | None,
+    band_kind: BandKind,
     *,
     forecasts: bool = False,
 ) -> html.Figure:
-    """Return a diagram per run, with the bins as a table.
+    """Return a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
+    band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
 
-    ``recalibrated`` has diagrams by run id. ``marked`` is the range of confidence whose items are listed.
+    ``after`` has diagrams after recalibration, by run id, drawn as open dots. The ``chosen`` range of confidence, whose items are
+    listed, is shaded in every panel; ``assets/range_brush.js`` lets the user drag it.
     """
+    stated, right = fig.CALIBRATION_AXES[forecasts]
+
+    def traces(diagram: ReliabilityDiagram) -> list[PlotlyJson]:
+        colour, around = style.colour(diagram.run), diagram.band
+        edges = band(around.confidence, around.low, around.high) if around else []
+        shown = [*edges, diagonal(), *_histogram(diagram), _corp(diagram, colour), _bins(diagram, colour, open_dots=False)]
+        return [*shown, *([_bins(after[diagram.run], colour, open_dots=True)] if diagram.run in after else [])]
+
+    drawn = panels(
+        [traces(diagram) for diagram in diagrams],
+        [style.names[diagram.run] for diagram in diagrams],
+        x={"title": stated, **UNIT},
+        y={"title": right, **QUARTERS, "range": [-FLOOR, 1.03]},
+        barmode="overlay",
+        bargap=0,
+        clickanywhere=True,  # a click away from all points clears the range
+        shapes=[_brush(number, chosen) for number in range(len(diagrams))],
+    )
+    brushes = [items_query(focus=diagram.run) for diagram in diagrams]
+    drawn["layout"]["meta"] |= {"brush": brushes, "range": list(chosen or (0.0, 1.0))}
     return figure(
         "reliability",
-        reliability_figure(runs, style, recalibrated, marked, forecasts=forecasts),
+        drawn,
         f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
-        f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, "
-        "multiples of 5 % darker",
-        bins_table(runs, style, forecasts=forecasts),
+        f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band_kind]}). Below: how often each confidence was "
+        "stated, multiples of 5 % darker",
+        bins_table(diagrams, style, forecasts=forecasts),
         hint="Click a dot to list its answers, or drag sideways over a range of confidence",
     )
 
@@ -98,52 +111,9 @@ def _value(key: str, row: LeaderboardRow) -> Cell:
     return Cell(row.metrics[key].value, row.metrics[key].missing)
 
 
-FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
-
-
-def reliability_figure(
-    diagrams: Sequence[ReliabilityDiagram],
-    style: RunStyle,
-    after: Mapping[str, ReliabilityDiagram] | None = None,
-    chosen: tuple[float, float] | None = None,
-    *,
-    forecasts: bool = False,
-) -> PlotlyJson:
-    """Draw a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
-    band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
-
-    ``after`` has diagrams after recalibration, by run id, drawn as open dots. The ``chosen`` range of confidence is shaded in
-    every panel; ``assets/range_brush.js`` lets the user drag it.
-    """
-    data: list[PlotlyJson] = []
-    stated, right = CALIBRATION_AXES[forecasts]
-    for number, diagram in enumerate(diagrams):
-        axes, colour = panel_axes(number), style.colour(diagram.run)
-        data += _band(diagram, axes)
-        data.append(diagonal(axes))
-        data += _histogram(diagram, axes)
-        data.append(_corp(diagram, axes, colour))
-        data.append(_bins(diagram, axes, colour, open_dots=False))
-        if after and diagram.run in after:
-            data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
-    drawn = panels(
-        data,
-        [style.names[diagram.run] for diagram in diagrams],
-        x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": right, "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
-        barmode="overlay",
-        bargap=0,
-        clickanywhere=True,  # a click away from all points clears the range
-        shapes=[_brush(number, chosen) for number in range(len(diagrams))],
-    )
-    brushes = [items_query(focus=diagram.run) for diagram in diagrams]
-    drawn["layout"]["meta"] |= {"brush": brushes, "range": list(chosen or (0.0, 1.0))}
-    return drawn
-
-
 def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
     """The chosen range in one panel."""
-    axes = panel_axes(number)
+    axes = fig.panel_axes(number)
     low, high = chosen or (0.0, 1.0)
     return {
         "type": "rect", "name": "brush", "xref": axes["xaxis"], "yref": f"{axes['yaxis']} domain", "x0": low, "x1": high, "y0": 0,
@@ -152,64 +122,40 @@ def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
     }  # fmt: skip
 
 
-def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> PlotlyJson:
+def _bins(diagram: ReliabilityDiagram, colour: str, *, open_dots: bool) -> PlotlyJson:
     filled = [bin_ for bin_ in diagram.bins if bin_.items]
-    bounds = [(bin_.low, bin_.high) for bin_ in filled]
-    known = all(low is not None and high is not None for low, high in bounds) and not open_dots
+    lows, highs = [bin_.low for bin_ in filled], [bin_.high for bin_ in filled]
     most = max((bin_.items for bin_ in filled), default=1)
     accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
-    return {
-        "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", **axes,
-        "meta": {"run": diagram.run, "items": None if open_dots else [_behind(diagram, bin_) for bin_ in filled]},
-        "x": [bin_.mean_confidence for bin_ in filled], "y": accuracy,
-        "marker": {
-            "size": [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
-            "color": "rgba(0,0,0,0)" if open_dots else colour, "line": {"color": colour, "width": 1.5 if open_dots else 0},
-        },
-        "error_y": whiskers(
-            accuracy, [low for low, _ in bounds], [high for _, high in bounds], colour, thickness=1.2, visible=known
-        ),
-        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, brackets(bin_.low, bin_.high)] for bin_ in filled],
-        "hovertemplate": (
-            "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"
-            "%{customdata[1]:,} items<extra></extra>"
-        ),
-        "cliponaxis": False,
-    }  # fmt: skip
+    known = None not in (*lows, *highs) and not open_dots
+    return dots(
+        [bin_.mean_confidence for bin_ in filled], accuracy,
+        "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>%{customdata[1]:,} items",
+        CLEAR if open_dots else colour, [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
+        {"line": {"color": colour, "width": 1.5 if open_dots else 0}}, name="after recalibration" if open_dots else "bins",
+        meta={"run": diagram.run, "items": None if open_dots else [_behind(diagram, bin_) for bin_ in filled]},
+        error_y=fig.whiskers(accuracy, lows, highs, colour, thickness=1.2, visible=known), cliponaxis=False,
+        customdata=[[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, brackets(bin_.low, bin_.high)] for bin_ in filled],
+    )  # fmt: skip
 
 
-def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> PlotlyJson:
+def _corp(diagram: ReliabilityDiagram, colour: str) -> PlotlyJson:
     x = [end for block in diagram.corp for end in (block.lower, block.upper)]
     y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
-    return {
-        "type": "scatter", "mode": "lines", "name": "CORP", "x": x, "y": y, "line": {"color": colour, "width": 1.5},
-        "opacity": 0.75, "hovertemplate": "isotonic: stated %{x:.3f} → %{y:.3f}<extra></extra>", **axes,
-    }  # fmt: skip
+    hover, line = "isotonic: stated %{x:.3f} → %{y:.3f}", {"color": colour, "width": 1.5}
+    return lines(x, y, hover, name="CORP", line=line, opacity=0.75)
 
 
-def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
-    if diagram.band is None:
-        return []
-    shared = {"type": "scatter", "mode": "lines", "line": {"width": 0, "color": FAINT}, "hoverinfo": "skip", **axes}
-    return [
-        {**shared, "x": diagram.band.confidence, "y": diagram.band.low},
-        {**shared, "x": diagram.band.confidence, "y": diagram.band.high, "fill": "tonexty", "fillcolor": "var(--band)"},
-    ]
+def _histogram(diagram: ReliabilityDiagram) -> list[PlotlyJson]:
+    scale = (FLOOR - 0.02) / (max(diagram.histogram, default=0) or 1)
 
+    def drawn(colour: str, counts: Sequence[int], what: str) -> PlotlyJson:
+        stated = {percent / 100: count for percent, count in enumerate(counts) if count}
+        marker = {"color": colour, "line": {"width": 0, "color": fig.INK}}
+        heights, hover = [-count * scale for count in stated.values()], f"stated %{{x:.0%}}: %{{customdata:,}} {what}"
+        return bars([*stated], heights, hover, marker, width=0.009, customdata=[*stated.values()])
 
-def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
-    most = max(diagram.histogram, default=0) or 1
-    scale = (FLOOR - 0.02) / most
-    traces = []
-    for colour, counts, what in ((FAINT, diagram.histogram, "items"), (MUTED, diagram.rounded, "items at a multiple of 5 %")):
-        stated = [percent for percent, count in enumerate(counts) if count]
-        traces.append({
-            "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
-            "width": 0.009, "marker": {"color": colour, "line": {"width": 0, "color": INK}},
-            "customdata": [counts[percent] for percent in stated],
-            "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {what}<extra></extra>", **axes,
-        })  # fmt: skip
-    return traces
+    return [drawn(FAINT, diagram.histogram, "items"), drawn(fig.MUTED, diagram.rounded, "items at a multiple of 5 %")]
 
 
 METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
@@ -267,17 +213,17 @@ def _change(metric: Metric, run: RecalibratedRun) -> Cell:
 def changes_figure(recalibration: Recalibration, style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: how many items come nearer to their correctness (left of 0) and how many move away (right of 0)."""
     shown = [run for run in recalibration.runs if run.missing is None]
-    data: list[PlotlyJson] = []
-    for number, run in enumerate(shown):
-        total = sum(run.changes) or 1
-        data.append({
-            "type": "bar", "x": [(low + high) / 2 for low, high in pairwise(run.edges)], "width": run.edges[1] - run.edges[0],
-            "y": [count / total for count in run.changes], "customdata": run.changes, **panel_axes(number),
-            "marker": {"color": style.colour(run.run), "line": {"color": FAINT, "width": 0}},
-            "hovertemplate": "change %{x:.3f}: %{customdata:,} items (%{y:.1%})<extra></extra>",
-        })  # fmt: skip
+    data = [
+        bars(
+            [(low + high) / 2 for low, high in pairwise(run.edges)], [count / (sum(run.changes) or 1) for count in run.changes],
+            "change %{x:.3f}: %{customdata:,} items (%{y:.1%})",
+            {"color": style.colour(run.run), "line": {"color": FAINT, "width": 0}},
+            width=run.edges[1] - run.edges[0], customdata=run.changes,
+        )
+        for run in shown
+    ]  # fmt: skip
     return panels(
-        data,
+        [[trace] for trace in data],
         [style.names[run.run] for run in shown],
         x={"title": "change of distance", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},

@@ -14,6 +14,7 @@ from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from dashboard.ui.text import p_value_text, short
+from dashboard.ui.traces import QUARTERS, UNIT, bars, dots, drawn, lines
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych
@@ -158,38 +159,24 @@ ISOLINES = 7  # lines of equal Brier score in the plane, at most
 
 def roc_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
-    data: list[PlotlyJson] = [fig.diagonal({"xaxis": "x", "yaxis": "y"})]
+    data: list[PlotlyJson] = [fig.diagonal() | fig.panel_axes(0)]
     for run in style.grey_first(runs):
         if run.run in style.colours and run.roc:
-            data.append({
-                "type": "scatter", "meta": run.run, "name": style.plain(run.run), "mode": "markers", "showlegend": False,
-                "x": fig.rounded(x for x, _ in run.roc), "y": fig.rounded(y for _, y in run.roc),
-                "marker": {"size": 3.5, "color": style.colours[run.run]}, "hoverinfo": "skip",
-            })  # fmt: skip
-        x, y = ([point[axis] for point in run.hull] for axis in (0, 1))
-        hover = "%{y:.0%} of the right and %{x:.0%} of the wrong answers above"
-        data.append(style.trace(run.run, fig.rounded(x), fig.rounded(y), hover))
-    share = {"range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".0%"}
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT, xaxis=fig.axis("share of the wrong answers", **share), yaxis=fig.axis("share of the right answers", **share)
-        ),
-    }
+            x, y = (fig.rounded(point[axis] for point in run.roc) for axis in (0, 1))
+            data.append(dots(x, y, "", style.colours[run.run], 3.5, showlegend=False, meta=run.run, name=style.plain(run.run)))
+        x, y = (fig.rounded(point[axis] for point in run.hull) for axis in (0, 1))
+        data.append(style.trace(run.run, x, y, "%{y:.0%} of the right and %{x:.0%} of the wrong answers above"))
+    share = UNIT | {"tickformat": ".0%"}
+    axes = (fig.axis(f"share of the {which} answers", **share) for which in ("wrong", "right"))
+    return drawn(data, HEIGHT, *axes)
 
 
 def murphy_panel(runs: Sequence[RunTriptych], thresholds: Sequence[float], style: RunStyle) -> PlotlyJson:
     """Draw the Murphy curves of the runs."""
     hover = "t = %{x:.2f}: %{y:.3f}"
     data = [style.trace(run.run, thresholds, fig.rounded(run.murphy), hover) for run in style.grey_first(runs)]
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            xaxis=fig.axis("t", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis("mean elementary score", range=fig.padded((value for run in runs for value in run.murphy), zero=True)),
-        ),
-    }
+    score = fig.axis("mean elementary score", range=fig.padded((value for run in runs for value in run.murphy), zero=True))
+    return drawn(data, HEIGHT, fig.axis("t", **UNIT | {"range": [-0.01, 1.01]}), score)
 
 
 def plane_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
@@ -207,11 +194,9 @@ def plane_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     for score in _round_values(uncertainty + x_range[0] - y_range[1], uncertainty + x_range[1] - y_range[0]):
         # brier = mcb - dsc + unc: dsc = mcb + unc - brier.
         rise = uncertainty - score
-        data.append({
-            "type": "scatter", "mode": "lines", "x": x_range, "y": [value + rise for value in x_range],
-            "name": f"Brier {score:g}",
-            "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}, "hoverinfo": "skip", "showlegend": False,
-        })  # fmt: skip
+        style_of_line = {"color": fig.FAINT, "width": 1, "dash": "dot"}
+        equal = lines(x_range, [value + rise for value in x_range], name=f"Brier {score:g}", line=style_of_line, showlegend=False)
+        data.append(equal)
         at = min(x_range[1], y_range[1] - rise)
         if at > x_range[0] and at + rise > y_range[0]:
             annotations.append({
@@ -220,24 +205,14 @@ def plane_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
             })  # fmt: skip
     for run in shown:
         colour = style.colour(run.run)
-        data.append({
-            "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "meta": run.run,
-            "name": style.plain(run.run),
-            "marker": {"size": 9, "color": colour}, "showlegend": run.run in style.colours,
-            "customdata": [run.brier], "cliponaxis": False,
-            "error_x": fig.whiskers([run.mcb], [run.mcb_low], [run.mcb_high], colour),
-            "error_y": fig.whiskers([run.dsc], [run.dsc_low], [run.dsc_high], colour),
-            "hovertemplate": "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}<extra></extra>",
-        })  # fmt: skip
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            xaxis=fig.axis("miscalibration (MCB), less is better", range=x_range),
-            yaxis=fig.axis("discrimination (DSC), more is better", range=y_range),
-            annotations=annotations,
-        ),
-    }
+        data.append(dots(
+            [run.mcb], [run.dsc], "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}", colour, 9,
+            meta=run.run, name=style.plain(run.run), showlegend=run.run in style.colours, customdata=[run.brier],
+            error_x=fig.whiskers([run.mcb], [run.mcb_low], [run.mcb_high], colour),
+            error_y=fig.whiskers([run.dsc], [run.dsc_low], [run.dsc_high], colour), cliponaxis=False,
+        ))  # fmt: skip
+    across = fig.axis("miscalibration (MCB), less is better", range=x_range)
+    return drawn(data, HEIGHT, across, fig.axis("discrimination (DSC), more is better", range=y_range), annotations=annotations)
 
 
 def _round_values(low: float, high: float) -> list[float]:
@@ -250,21 +225,17 @@ def _round_values(low: float, high: float) -> list[float]:
 def smooth_figure(runs: Sequence[RunTriptych], style: RunStyle, *, forecasts: bool = False) -> PlotlyJson:
     """Draw a panel per run: the smooth reliability diagram. ``forecasts``: whether answers are forecasts."""
     stated, right = fig.CALIBRATION_AXES[forecasts]
-    data: list[PlotlyJson] = []
-    for place, run in enumerate(runs):
-        axes = fig.panel_axes(place)
-        data.append(fig.diagonal(axes))
-        data.append({
-            "type": "scatter", "mode": "lines",
-            "x": fig.rounded(run.smooth.confidence), "y": fig.rounded(run.smooth.accuracy),
-            "meta": run.run, "name": style.plain(run.run), "line": {"color": style.colour(run.run), "width": 2}, **axes,
-            "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+
+    def trace(run: RunTriptych) -> PlotlyJson:
+        x, y, line = fig.rounded(run.smooth.confidence), fig.rounded(run.smooth.accuracy), style.colour(run.run)
+        named = {"meta": run.run, "name": style.plain(run.run)}
+        return lines(x, y, "stated %{x:.3f}: true %{y:.3f}", **named, line={"color": line, "width": 2})
+
     return fig.panels(
-        data,
+        [[fig.diagonal(), trace(run)] for run in runs],
         [style.names[run.run] for run in runs],
-        x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        x={"title": stated, **UNIT},
+        y={"title": right, **QUARTERS, "range": [-0.02, 1.03]},
         height=122,
         width=NARROW,
     )
@@ -272,21 +243,18 @@ def smooth_figure(runs: Sequence[RunTriptych], style: RunStyle, *, forecasts: bo
 
 def discrimination_figure(runs: Sequence[RunTriptych], style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: how confident it is when right (above the line) and when wrong (below)."""
-    data: list[PlotlyJson] = []
     centres = [(place + 0.5) / BINS for place in range(BINS)]
-    for place, run in enumerate(runs):
-        for shares, sign, colour, noun in ((run.right, 1, style.colour(run.run), "right"), (run.wrong, -1, fig.MUTED, "wrong")):
-            data.append({
-                "type": "bar", "x": centres, "y": fig.rounded(sign * share for share in shares),
-                "width": 0.9 / BINS, "meta": run.run,
-                "customdata": fig.rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **fig.panel_axes(place),
-                "hovertemplate": f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}<extra></extra>",
-            })  # fmt: skip
+
+    def side(run: RunTriptych, shares: Sequence[float], sign: int, colour: str, noun: str) -> PlotlyJson:
+        hover = f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}"
+        marker, more = {"color": colour, "line": {"width": 0}}, {"width": 0.9 / BINS, "customdata": fig.rounded(shares)}
+        return bars(centres, fig.rounded(sign * share for share in shares), hover, marker, meta=run.run, **more)
+
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
     return fig.panels(
-        data,
+        [[side(run, run.right, 1, style.colour(run.run), "right"), side(run, run.wrong, -1, fig.MUTED, "wrong")] for run in runs],
         [style.names[run.run] for run in runs],
-        x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        x={"title": "confidence", **UNIT},
         y={"title": "share: right above, wrong below", "range": [-1.08 * most, 1.08 * most], "showticklabels": False},
         height=122,
         width=NARROW,

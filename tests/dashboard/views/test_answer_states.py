@@ -1,7 +1,5 @@
 """States of an answer wherever they are shown: the leaderboard, runs, a question, diagrams, JSON and CSV."""
 
-import csv
-import io
 from urllib.parse import quote
 
 import pytest
@@ -11,6 +9,7 @@ from dashboard.settings import Settings
 from data.store import open_store
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.drawn_pages import everything
+from tests.helpers.json_api import table
 
 HEAD = "question_id,guess,confidence,correct,state\n"
 QUESTIONS = 20
@@ -52,8 +51,8 @@ def test_json_and_csv_have_shares_and_bounds(app):
     brier, accuracy = row["metrics"]["brier"], row["metrics"]["accuracy"]
     assert brier["bound_low"] < brier["value"] < brier["bound_high"] and brier["rank"] is None
     assert accuracy["rank"] is not None and accuracy["questions"] == QUESTIONS
-    text = client.get("/api/v1/leaderboard.csv?dataset=quiz&metrics=brier,accuracy").text
-    (line,) = [line for line in csv.DictReader(io.StringIO(text)) if line["model"] == "vague"]
+    lines = table(client, "/api/v1/leaderboard.csv?dataset=quiz&metrics=brier,accuracy")
+    (line,) = [line for line in lines if line["model"] == "vague"]
     assert (line["no_confidence"], line["unparsed"], line["abstained"], line["failed"]) == ("2", "1", "1", "0")
     assert float(line["brier_bound_low"]) == brier["bound_low"] and "accuracy_bound_low" not in line
 

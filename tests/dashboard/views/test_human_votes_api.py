@@ -15,7 +15,8 @@ VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # v3 has too few 
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
+def voted(tmp_path_factory):
+    """A client of a store with one dataset of votes."""
     root = tmp_path_factory.mktemp("people")
     bundle = root / "voted"
     (bundle / "responses").mkdir(parents=True)
@@ -28,21 +29,11 @@ def store(tmp_path_factory):
     rows += [{"question_id": name, "guess": "yes", "confidence": 0.5, "model": "bare"} for name in VOTES]
     (bundle / "responses" / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ingest.import_paths(open_store(root / "store"), [bundle], ImportOptions())
-    return root / "store"
+    return create_app(Settings(store=str(root / "store"), workers=1)).test_client()
 
 
-@pytest.fixture(scope="module")
-def app(store):
-    return create_app(Settings(store=str(store), workers=1))
-
-
-@pytest.fixture(scope="module")
-def client(app):
-    return app.test_client()
-
-
-def test_the_histograms_by_hand(client):
-    whole = get(client, "/api/v1/people?dataset=voted")["rows"][0]
+def test_the_histograms_by_hand(voted):
+    whole = get(voted, "/api/v1/people?dataset=voted")["rows"][0]
     # TVD with (0.6, 0.4, 0): 0; (0.4 + 0.2 + 0.6) / 2 = 0.6; (0.067 + 0.067) / 2 = 0.067
     assert whole["histograms"]["items"] == 3
     assert [k for k, count in enumerate(whole["histograms"]["distance"]) if count] == [0, 2, 18]
@@ -50,9 +41,9 @@ def test_the_histograms_by_hand(client):
     assert whole["reference"]["items"] == 2 and whole["reference"]["distance"][0] >= 1
 
 
-def test_csv(client):
-    rows = table(client, "/api/v1/people.csv?dataset=voted")
-    whole = get(client, "/api/v1/people?dataset=voted")["rows"][0]
+def test_csv(voted):
+    rows = table(voted, "/api/v1/people.csv?dataset=voted")
+    whole = get(voted, "/api/v1/people?dataset=voted")["rows"][0]
     for name in ("distance", "entropy", "ranking"):
         lines = [line for line in rows if line["histogram"] == name]
         assert [int(line["items"]) for line in lines] == whole["histograms"][name]
@@ -60,8 +51,7 @@ def test_csv(client):
     assert {line["model"] for line in rows} == {"whole"}
 
 
-def test_a_dataset_without_votes_says_so(seeded):
-    client = create_app(Settings(store=str(seeded), workers=1)).test_client()
+def test_a_dataset_without_votes_says_so(client):
     answer = get(client, "/api/v1/people?dataset=pyramid")
     assert answer["missing"] == "the dataset has no human votes"
     assert answer["rows"] and {row["missing"] for row in answer["rows"]} == {answer["missing"]}

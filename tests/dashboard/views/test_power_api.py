@@ -1,31 +1,19 @@
-"""The address of power, its table, and the page that shows the same."""
+"""The page that compares two runs says what the address of power returns."""
 
-import json
-
-from queries.metrics import CATALOGUE
-from queries.power import power
-from queries.selection import Selection
-from tests.helpers.drawn_pages import drawn, words
-from tests.helpers.drawn_pages import plain as as_sent
-from tests.helpers.json_api import error, get, plain, table
+from tests.helpers.drawn_pages import as_text, drawn, words
+from tests.helpers.json_api import get
 
 
-def test_json_csv_and_page_say_the_same(app, client, snapshot):
+def test_the_page_says_how_many_questions_it_takes(app, client):
+    """It has no number of questions for the measured difference, only for one that the address states."""
     a, *_, b = [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=lifeeval&metrics=brier")["rows"]]
     keys = f"dataset=lifeeval&a={a}&b={b}"
-    answer = get(client, f"/api/v1/power?{keys}&metrics=brier&d=0.02")
-    assert answer == plain(power(snapshot, Selection("lifeeval"), a, b, [CATALOGUE["brier"]], 0.02))
-    (row,) = answer["metrics"]
-    (cells,) = table(client, f"/api/v1/power.csv?{keys}&metrics=brier&d=0.02")
-    assert int(cells["needed"]) == row["needed"] and float(cells["detectable"]) == row["detectable"]
+    (row,), (bare,) = (get(client, f"/api/v1/power?{keys}&metrics=brier{more}")["metrics"] for more in ("&d=0.02", ""))
+    assert (bare["target"], bare["needed"]) == (None, None) and bare["detectable"] == row["detectable"] > 0
     text = words(drawn(app, "compare", f"{keys}&metric=brier"))
-    assert (
-        f"With 808 questions in 21 clusters, a difference of {row['detectable']:.3f} would have been detected with 80 % power"
-        in text
-    )
-    assert "Detecting" not in text
+    detectable = f"a difference of {row['detectable']:.3f} would have been detected with 80 % power"
+    assert f"With 808 questions in 21 clusters, {detectable}" in text and "Detecting" not in text
     assert f"Detecting 0.020 takes {row['needed']:,} questions" in words(drawn(app, "compare", f"{keys}&metric=brier&d=0.02"))
-    assert error(client, f"/api/v1/power?{keys}&d=0", 400)["field"] == "d"
 
 
 def test_the_page_says_whether_runs_are_equal_within_a_margin(app, client):
@@ -42,7 +30,7 @@ def test_the_page_says_whether_runs_are_equal_within_a_margin(app, client):
         assert f"Showing that equal runs differ by less takes {row['needed_equal']:,} questions" in text
         assert f"a difference of {float(margin):.3f} takes {row['needed_different']:,} questions" in text
         verdicts.append(equivalence["verdict"])
-        board = json.dumps(as_sent(drawn(app, "leaderboard", f"dataset=pyramid&margin={margin}")), ensure_ascii=False)
+        board = as_text(drawn(app, "leaderboard", f"dataset=pyramid&margin={margin}"))
         assert (
             f"Compared with {first['model']} · {first['elicitation']} by the primary metric, with a margin of {margin}: " in board
         )
@@ -51,9 +39,3 @@ def test_the_page_says_whether_runs_are_equal_within_a_margin(app, client):
     single = f"{keys}&margin=0.02&q=Frankenstein"
     assert get(client, f"/api/v1/compare?{single}&metrics=calscore")["questions"] == 1
     assert "is undefined, because the difference comes from a single question" in words(drawn(app, "compare", single))
-
-
-def test_no_question_count_for_the_measured_difference(client):
-    a, *_, b = [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=lifeeval&metrics=brier")["rows"]]
-    (row,) = get(client, f"/api/v1/power?dataset=lifeeval&a={a}&b={b}&metrics=brier")["metrics"]
-    assert (row["target"], row["needed"]) == (None, None) and row["detectable"] > 0

@@ -14,6 +14,7 @@ from queries.buzzing.inputs import NO_PEOPLE, ClueTable, Ints, RunBuzzing, read_
 from queries.buzzing.parameters import Rules
 from queries.engine.inference import bounded_mean_interval
 from queries.engine.run_columns import sum_by_place
+from queries.engine.run_pairs import RunName
 from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys
@@ -38,7 +39,7 @@ class CategoryShare(msgspec.Struct):
     earlier: Share
 
 
-class RunAndMedian(msgspec.Struct):
+class RunAndMedian(RunName):
     """A run against the median of people, on the questions that it answered and a human team heard.
 
     ``unanswered`` of these have no correct human buzz, so that any right buzz is before the median. ``earlier`` is the share on
@@ -46,9 +47,6 @@ class RunAndMedian(msgspec.Struct):
     it, for each of ``PeopleMedian.words``. ``missing`` says why there are no shares.
     """
 
-    run: str
-    model: str
-    elicitation: str
     threshold: float | None
     questions: int
     unanswered: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from queries.engine.run_pairs import RunName
+
 
 class ThresholdOutcome(msgspec.Struct):
     """The outcome of a threshold over the questions that a run answered.
@@ -66,16 +68,13 @@ class ThresholdCurve(msgspec.Struct):
     win: list[float] | None
 
 
-class RunThresholds(msgspec.Struct):
+class RunThresholds(RunName):
     """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
 
     ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
     ``no_interval`` says why a value of ``intervals`` has none, by name.
     """
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     heard: int
     items: int
@@ -165,12 +164,9 @@ class PeopleAtFraction(msgspec.Struct):
     accuracy: float | None = None
 
 
-class RunAccuracy(msgspec.Struct):
+class RunAccuracy(RunName):
     """Accuracy of a run by fraction of the question revealed."""
 
-    run: str
-    model: str
-    elicitation: str
     fractions: list[AtFraction]
 
 
@@ -190,16 +186,13 @@ class FractionAccuracy(msgspec.Struct):
     teams: list[TeamsAccuracy]
 
 
-class RunBuzzRates(msgspec.Struct):
+class RunBuzzRates(RunName):
     """How often a run buzzes when its guess is correct, and when it is not: P(buzz | correct) and P(buzz | incorrect).
 
     ``seen_correct`` and ``seen_incorrect`` are numbers of clues seen with such a guess; a graded correctness counts with its
     value. ``buzz_rate`` is per clue seen. ``survey_score`` is a mean over questions; a question without a buzz counts 0.
     """
 
-    run: str
-    model: str
-    elicitation: str
     missing: dict[str, str]
     threshold: float | None = None
     given_correct: float | None = None

@@ -82,11 +82,6 @@ def question_clusters(questions: int) -> NDArray[np.int64]:
     return np.random.default_rng((SEED, questions)).permutation(questions) % MAX_CLUSTERS
 
 
-def cluster_count(questions: int) -> int:
-    """Return the number of clusters from which the replicates of a selection with ``questions`` questions are drawn."""
-    return min(questions, MAX_CLUSTERS)
-
-
 def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Compute the 95 % percentile interval of each column over the replicates in which it is defined, interpolated linearly.
 

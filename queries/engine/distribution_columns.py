@@ -110,7 +110,8 @@ class RunDistributions(Arrays):
         return shares[:, :-1]
 
 
-PER_ENTRY = ("classes", "shares", "share_bin")
+PLACES: dict[str, DTypeLike] = {"positions": np.int32, "clues": np.int32, "items": np.int64}
+PER_ENTRY: dict[str, DTypeLike] = {"classes": np.int32, "shares": float, "share_bin": np.int8}
 # Columns of the comparison with votes: type, and default value, for example where nobody voted.
 COMPARED: dict[str, tuple[DTypeLike, float]] = {
     "quadratic": (float, np.nan), "distance": (float, np.nan), "entropy_gap": (float, np.nan), "same_ranking": (bool, False),
@@ -119,13 +120,8 @@ COMPARED: dict[str, tuple[DTypeLike, float]] = {
     "gold": (np.int32, -1), "majority": (np.int32, -1),
 }  # fmt: skip
 NO_ITEMS = RunDistributions(
-    positions=np.empty(0, np.int32),
-    clues=np.empty(0, np.int32),
-    items=np.empty(0, np.int64),
     first=np.zeros(1, np.int64),
-    classes=np.empty(0, np.int32),
-    shares=np.empty(0),
-    share_bin=np.empty(0, np.int8),
+    **{name: np.empty(0, kind) for name, kind in (PLACES | PER_ENTRY).items()},
     **{name: np.empty(0, kind) for name, (kind, _) in COMPARED.items()},
 )
 PER_ITEM = tuple(field.name for field in fields(RunDistributions) if field.name not in ("first", *PER_ENTRY))

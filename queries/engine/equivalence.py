@@ -42,14 +42,11 @@ class Equivalence(msgspec.Struct):
 
 
 def equivalences(evidence: Evidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
-    """Compare every run with one of them, on questions that all of them answered.
+    """Compare every run with the one at the index ``against``, on questions that all of them answered.
 
-    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.
-
-    Args:
-        margin: at least 0, in the units of the metric; no runs can be shown to differ by less than 0.
-        against: index of the run with which the others are compared.
-        families: number of metrics for which p-values are adjusted, as well as for all pairs of runs.
+    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing. The
+    ``margin``, at least 0, is in the units of the metric; no runs can be shown to differ by less than 0. P-values are
+    adjusted for all pairs of runs and so many ``families``, the number of metrics.
     """
     values, questions, units = evidence.values(metric), evidence.questions_with(metric), evidence.units_with(metric)
     tests = equivalence_tests(evidence, metric, margin)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial, wraps
 from itertools import pairwise
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
@@ -32,7 +32,6 @@ from queries.engine.bootstrap import (
     pooled_items,
     resample_clusters,
 )
-from queries.engine.grouped_item_kernels import values_of_groups
 from queries.engine.rows import Rows, SortedItems
 from queries.engine.run_columns import Floats, ItemColumn, SparseColumn, dense, sparse, sum_by_place
 from queries.engine.units import Units
@@ -153,15 +152,11 @@ class Evidence:
     def sums(self) -> dict[str, Floats]:
         return self.rows.sums
 
-    @property
-    def binned(self) -> dict[str, SparseColumn]:
-        return self.rows.binned
-
     @kept_property
     def statistics(self) -> dict[str, Column]:
         """All statistics of the rows. Equal-mass bins are those of all items of a run."""
         by_mass = self.conventions.mass_bins is not None and self.rows.items is not None
-        return {**self.sums, **self.binned, **(self.mass_columns() if by_mass else {})}
+        return {**self.sums, **self.rows.binned, **(self.mass_columns() if by_mass else {})}
 
     @property
     def run_of_rows(self) -> Ints:
@@ -608,21 +603,14 @@ class Evidence:
 
     def _of_pairs(self, metric: Metric) -> Floats:
         """Compute the kernel of a metric of pairs for each run, shape (runs,) or (metrics, runs)."""
-
-        def compute() -> Floats:
-            return values_of_groups(metric, (self.items_of(run, metric) for run in range(len(self.runs))))
-
-        return self.once(("pairs", metric.pairs), compute)
+        groups = (self.items_of(run, metric) for run in range(len(self.runs)))
+        return self.once(("pairs", metric.pairs), lambda: values_of_groups(metric, groups))
 
     def _pairs_by_row(self, metric: Metric) -> Floats:
         """Compute the kernel of a metric of pairs for each row, shape (rows,) or (metrics, rows)."""
-
-        def compute() -> Floats:
-            items = self._by_row(metric)
-            cuts = pairwise(self._items_before.tolist())
-            return values_of_groups(metric, ((items.confidence[first:end], items.correct[first:end]) for first, end in cuts))
-
-        return self.once(("pairs by row", metric.pairs), compute)
+        items, cuts = self._by_row(metric), pairwise(self._items_before.tolist())
+        groups = ((items.confidence[first:end], items.correct[first:end]) for first, end in cuts)
+        return self.once(("pairs by row", metric.pairs), lambda: values_of_groups(metric, groups))
 
     @kept_property
     def _mass_drawn(self) -> dict[str, Floats]:
@@ -749,6 +737,24 @@ def outcomes_of(metric: Metric, conventions: Conventions) -> Sums:
     """Return columns that count the units with a right answer, and those with an error, as a metric sees them."""
     name = SIDES_RIGHT if conventions.forecasts and metric.of_likelier_side else "correct"
     return Sums(f"outcomes by {name}", ("items", name), lambda evidence: evidence.outcomes(name))
+
+
+def values_of_groups(metric: Metric, groups: Iterable[tuple[Floats, Floats]]) -> Floats:
+    """Compute the kernel of a metric of pairs for groups of items, given by confidence and correctness, equal ones only once.
+
+    Returns shape (groups,), or (metrics, groups), from which ``Metric.select_part`` picks one.
+    """
+    known: dict[tuple[bytes, bytes], Floats] = {}
+    values = []
+    for group in groups:
+        key = group[0].tobytes(), group[1].tobytes()
+        if key not in known:
+            check_time_limit()
+            known[key] = metric.kernel_values(*group)
+        values.append(known[key])
+    if not values:  # a call without items gives the shape
+        return metric.kernel_values(*np.zeros((2, 0)))[..., None][..., :0]
+    return np.stack(values, axis=-1)
 
 
 def stepped_totals(drawn: Mapping[str, Floats], whole: Mapping[str, Floats], step: float) -> dict[str, Floats]:

@@ -9,6 +9,7 @@ the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -122,7 +123,7 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
         )[order]
 
     plain = {name: column for name, column in evidence.sums.items() if name not in BIN_COLUMNS}
-    binned = evidence.binned | {name: sparse(column) for name, column in evidence.sums.items() if name in BIN_COLUMNS}
+    binned = evidence.rows.binned | {name: sparse(column) for name, column in evidence.sums.items() if name in BIN_COLUMNS}
     sorted_items = evidence.rows.items
     if sorted_items is not None:
         asked = np.repeat(np.arange(runs), items)
@@ -140,7 +141,7 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
         sums={name: with_row(name, dense(column)) for name, column in plain.items()},
         binned={name: with_bins(name, column) for name, column in binned.items()},
         items=sorted_items,
-        samples=samples and samples.moved(np.argsort(order)[:rows]),
+        samples=samples and replace(samples, row=np.argsort(order)[:rows][samples.row]),
     )
     return Evidence(
         runs=evidence.runs,

@@ -15,12 +15,8 @@ from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weig
 from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
-SMALL_SAMPLE = (
-    60  # questions: with fewer, intervals come from the jackknife, which has better coverage there than bootstrap percentiles
-)
-FEW_OUTCOMES = (
-    30  # questions with an error, or with a right answer: with fewer, resampling says too little about how rare they are
-)
+SMALL_SAMPLE = 60  # questions: with fewer, the jackknife has better coverage than bootstrap percentiles
+FEW_OUTCOMES = 30  # questions with an error, or a right answer: with fewer, resampling does not show how rare they are
 FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
@@ -46,20 +42,12 @@ def standard_error(pseudo_values: Floats) -> Floats:
 
 
 def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of freedom.
+    """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of
+    freedom.
 
-    Q is the number of questions with a pseudo-value.
-
-    Args:
-        estimate: estimate over all questions, shape (...,).
-        pseudo_values: as in ``standard_error``, shape (questions, ...).
-        level: nominal coverage, in (0, 1).
-
-    Returns:
-        Both ends, each of shape (...,); NaN where fewer than two questions have the metric.
-
-    Source:
-        Tukey 1958; Efron & Tibshirani 1993, ch. 11.
+    Q is the number of questions with a pseudo-value; ``pseudo_values`` are as in ``standard_error``. Returns both ends,
+    each of shape (...,); NaN where fewer than two questions have the metric. Source: Tukey 1958; Efron & Tibshirani
+    1993, ch. 11.
     """
     margin = t_margin(standard_error(pseudo_values), _count(pseudo_values), level)
     return estimate - margin, estimate + margin
@@ -74,20 +62,15 @@ def t_margin(error: Floats, questions: Floats, level: float = LEVEL) -> Floats:
 def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
     """Compute the two-sided p-value of an estimate against 0, not smaller than sign flips of the questions allow.
 
-    With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value below
-    2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
+    With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value
+    below 2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
 
-    Args:
-        estimate: for example the difference of two runs, shape (...,).
-        error: its standard error, shape (...,).
-        questions: number of questions behind it, shape (...,).
+    Estimates, for example differences of two runs, their standard errors, and the numbers of questions behind them have
+    shape (...,). So have the p-values, in (0, 1]; NaN where the estimate is undefined or there are fewer than two
+    questions.
 
-    Returns:
-        p-values in (0, 1], shape (...,); NaN where the estimate is undefined or there are fewer than two questions.
-
-    Example:
-        >>> float(t_test(np.asarray(0.3), np.asarray(0.0), np.asarray(3)))
-        0.25
+    >>> float(t_test(np.asarray(0.3), np.asarray(0.0), np.asarray(3)))
+    0.25
     """
     questions = np.asarray(questions, float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,15 +80,10 @@ def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
 
 
 def one_sided_t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
-    """Compute the p-value of an estimate being below 0; arguments and limit as in ``t_test``.
+    """Compute the p-value of an estimate being below 0: near 1 for one above 0. All else is as in ``t_test``.
 
-    Returns:
-        p-values in (0, 1], shape (...,): near 1 for an estimate above 0; NaN where the estimate is undefined or there are fewer
-        than two questions.
-
-    Example:
-        >>> float(one_sided_t_test(np.asarray(-0.3), np.asarray(0.0), np.asarray(3)))
-        0.125
+    >>> float(one_sided_t_test(np.asarray(-0.3), np.asarray(0.0), np.asarray(3)))
+    0.125
     """
     two_sided = t_test(estimate, error, questions)
     return np.where(estimate < 0, two_sided / 2, 1 - two_sided / 2)
@@ -125,20 +103,12 @@ def influence_interval(
 ) -> tuple[Floats, Floats]:
     """Compute the interval of an estimate that depends on several groups of questions, such as a part minus the whole.
 
-    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part with few
-    questions in a large whole therefore gets an interval as wide as its few questions require.
+    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part
+    with few questions in a large whole therefore gets an interval as wide as its few questions require.
 
-    Args:
-        estimate: the estimate, shape (runs,).
-        influence: influence of each question on the estimate, shape (questions, runs); see ``influences``.
-        groups: which questions of each run are in each group, shape (questions, runs) each.
-        level: nominal coverage, in (0, 1).
-
-    Returns:
-        Both ends, each of shape (runs,); NaN where no group has two questions of the run.
-
-    Source:
-        Welch 1947; Efron & Tibshirani 1993, ch. 11.
+    The estimate has shape (runs,), the ``influence`` of each question on it, see ``influences``, (questions, runs). So
+    has each of the ``groups``: which questions of each run are in it. Returns both ends, each of shape (runs,); NaN
+    where no group has two questions of the run. Source: Welch 1947; Efron & Tibshirani 1993, ch. 11.
     """
     variance, weight = np.zeros_like(estimate), np.zeros_like(estimate)
     for group in groups:
@@ -206,25 +176,19 @@ def _variances_of_differences(covariances: Floats) -> Floats:
 def bounded_mean_interval(
     sums: Floats, items: Floats, least: Floats | float, most: Floats | float, per_question: float, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Compute intervals of means over items that also cover where the sample shows few or none of the values that matter.
+    """Compute intervals of means over items that also cover where the sample shows few or none of the values that
+    matter.
 
-    A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question that was not
-    asked joins the sample: its items all have the least value for the lower end, and the most for the upper one. Questions get
-    random weights (the Bayesian bootstrap); the ends are percentiles. For a share of independent items, the interval is that of
-    Clopper and Pearson.
+    A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question
+    that was not asked joins the sample: its ``per_question`` items all have the ``least`` possible value for the lower
+    end, and the ``most`` for the upper one. Questions get random weights (the Bayesian bootstrap); the ends are
+    percentiles. For a share of independent items, the interval is that of Clopper and Pearson.
 
-    Args:
-        sums: sums over the items of each question or cluster of questions, shape (clusters, points).
-        items: number of items of each, shape (clusters,).
-        least, most: smallest and largest possible value of an item, one or shape (points,).
-        per_question: number of items of the question that joins.
-        level: nominal coverage, in (0, 1).
+    ``sums`` over the items of each question or cluster of questions have shape (clusters, points), their numbers of
+    ``items`` (clusters,); the extreme values are one or of shape (points,). Returns both ends, within these values,
+    each of shape (points,); NaN if fewer than two clusters have items.
 
-    Returns:
-        Both ends, within ``least`` to ``most``, each of shape (points,); NaN if fewer than two clusters have items.
-
-    Source:
-        Gaffke 2005; Learned-Miller & Thomas 2020. ``tests/statistics`` simulates the coverage.
+    Source: Gaffke 2005; Learned-Miller & Thomas 2020. ``tests/statistics`` simulates the coverage.
     """
     asked = items > 0
     if asked.sum() < 2:
@@ -244,27 +208,23 @@ def bounded_mean_interval(
 def simultaneous_band(
     sums: Floats, items: Floats, draws: Floats, one_question: Floats, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
+    """Compute a band that covers a whole curve of means over items with a given probability, by the studentised
+    bootstrap.
 
-    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
-    the replicates, of the largest deviation in standard errors of the replicate; it is at least that of a single point. With few
-    questions it is larger, as Student's t is wider than the normal distribution. Where few questions carry information, the
-    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and
-    at least what one question can change: runs without a wrong answer have no variance to see.
+    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level``
+    quantile, over the replicates, of the largest deviation in standard errors of the replicate; it is at least that of
+    a single point. With few questions it is larger, as Student's t is wider than the normal distribution. Where few
+    questions carry information, the standard error is itself poorly known, so it counts as at least
+    ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and at least what one question can change: runs without a
+    wrong answer have no variance to see.
 
-    Args:
-        sums: sums over the items of each question or cluster of questions, shape (clusters, points).
-        items: number of items of each, shape (clusters,).
-        draws: how often each is drawn in each replicate, shape (replicates, clusters).
-        one_question: the most by which a single question can change each mean, shape (points,).
-        level: nominal coverage of the whole curve, in (0, 1).
+    ``sums`` and ``items`` are as in ``bounded_mean_interval``. ``draws`` says how often each cluster is drawn in each
+    replicate, shape (replicates, clusters), and ``one_question`` the most by which a single question can change each
+    mean, shape (points,). Returns lower and upper end, each of shape (points,); NaN if fewer than two clusters have
+    items.
 
-    Returns:
-        Lower and upper end, each of shape (points,); NaN if fewer than two clusters have items.
-
-    Source:
-        Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t). ``tests/statistics``
-        simulates the coverage.
+    Source: Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t).
+    ``tests/statistics`` simulates the coverage.
     """
     clusters = int((items > 0).sum())
     if clusters < 2:
@@ -312,20 +272,17 @@ def interval_of_mean(values: Sequence[float], low: Sequence[float], high: Sequen
 
 
 def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions' residuals.
+    """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions'
+    residuals.
 
-    The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals are
-    therefore as likely as their negatives.
+    The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals
+    are therefore as likely as their negatives.
 
-    Args:
-        residuals: sum of c - y of each question, run and cell of confidence, cells ascending, shape (questions, runs, cells).
-        items: number of items of each run in each cell, shape (runs, cells).
-        distance: how the totals R of the cells are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in max CE,
-            "square" for the sum of R^2 / items as in reliability, or the largest absolute cumulative sum of R as in KS ("walk",
-            and "curve" for a distance that sums squares).
-
-    Returns:
-        One-sided p-value of each run, in (0, 1], shape (runs,).
+    ``residuals`` are sums of c - y of each question, run and cell of confidence, cells ascending, shape (questions,
+    runs, cells), and ``items`` the numbers of each run in each cell. ``distance`` says how the totals R of the cells
+    are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in max CE, "square" for the sum of R^2 /
+    items as in reliability, or the largest absolute cumulative sum of R as in KS ("walk", and "curve" for a distance
+    that sums squares). Returns the one-sided p-value of each run, in (0, 1], shape (runs,).
     """
     used = _used(items)
     residuals, items = residuals[..., used], items[:, used]
@@ -346,18 +303,14 @@ def rare_outcomes_test(
     flips: int = FLIPS,
     seed: int = SEED,
 ) -> Floats:
-    """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their number.
+    """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their
+    number.
 
-    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean confidence of
-    the cell. The items of a question are taken to be right or wrong together. Other arguments are as in ``calibration_test``;
-    ``flips`` is the number of simulations.
-
-    Args:
-        confidence: sum of the confidence of the items of each run in each cell, shape (runs, cells).
-        clustered: number of items that are right or wrong together, at least 1, shape (runs,).
-
-    Returns:
-        One-sided p-value of each run, in (0, 1], shape (runs,).
+    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean
+    confidence of the cell. The items of a question are taken to be right or wrong together. ``confidence`` is the sum
+    over the items of each run in each cell, shape (runs, cells), ``clustered`` the number of items that are right or
+    wrong together, at least 1, shape (runs,), and ``flips`` the number of simulations. All else is as in
+    ``calibration_test``.
     """
     used = _used(items)
     residuals, items, confidence = residuals[..., used], items[:, used], confidence[:, used]
@@ -404,22 +357,16 @@ def distance_interval(
 ) -> tuple[Floats, Floats]:
     """Compute the interval of a distance from calibration, which is 0 for a calibrated run.
 
-    Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the percentile. The
-    lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
+    Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the
+    percentile. The lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical
+    derivative bootstrap.
 
-    Args:
-        estimate: the distance, at least 0, shape (runs,).
-        replicates: the distance in each bootstrap replicate, shape (replicates, runs).
-        stepped: the distance at ``data + step (replicate - data)``, shape (replicates, runs).
-        step: the step, from ``step_length``.
-        p_calibrated: p-values from ``calibration_test``, shape (runs,).
-        level: nominal coverage, in (0, 1).
+    ``estimate`` is the distance, at least 0, shape (runs,), ``replicates`` that of each bootstrap replicate, and
+    ``stepped`` that at ``data + step (replicate - data)``, with the ``step`` of ``step_length``, shape (replicates,
+    runs) each. ``p_calibrated`` are from ``calibration_test``. Returns both ends, each of shape (runs,), the lower one
+    at least 0.
 
-    Returns:
-        Both ends, each of shape (runs,), the lower one at least 0.
-
-    Source:
-        Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
+    Source: Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
     """
     largest_change = _upper_percentile((stepped - estimate) / step, level)
     low = np.where(p_calibrated > (1 - level) / 2, 0.0, np.maximum(estimate - largest_change, 0.0))
@@ -437,14 +384,9 @@ def _upper_percentile(columns: Floats, level: float) -> Floats:
 def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:
     """Compute the effective number of items in a bin: that of independent items with the same variance of the accuracy.
 
-    Args:
-        items: number of items in the bin, shape (...,).
-        correct: sum of their correctness, shape (...,).
-        clustered_variance: variance of the accuracy with questions as clusters, shape (...,).
-        questions: number of questions with an item in the bin, shape (...,).
-
-    Returns:
-        From 1 to ``items``, shape (...,). If the variance is 0 because all items are equal, the number of questions.
+    ``clustered_variance`` is the variance of the accuracy with questions as clusters, and ``questions`` the number with
+    an item in the bin. All have shape (...,). Values are from 1 to ``items``; if the variance is 0 because all items
+    are equal, the number of questions.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         accuracy = correct / items
@@ -454,18 +396,10 @@ def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, 
 
 
 def wilson_interval(accuracy: Floats, items: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute Wilson's score interval of a share. Its width is not 0 even at a share of 0 or 1.
+    """Compute Wilson's score interval of a share. Its width is not 0 even at a share of 0 or 1. Wilson 1927.
 
-    Args:
-        accuracy: the share, in [0, 1], shape (...,).
-        items: number of items behind it, need not be whole, shape (...,).
-        level: nominal coverage, in (0, 1).
-
-    Returns:
-        Both ends, in [0, 1], each of shape (...,); NaN where there are no items.
-
-    Source:
-        Wilson 1927.
+    The share, in [0, 1], and the number of items behind it, which need not be whole, have shape (...,). Returns both
+    ends, in [0, 1], of the same shape; NaN where there are no items.
     """
     z = ndtri((1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):

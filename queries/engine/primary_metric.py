@@ -11,6 +11,7 @@ from typing import NamedTuple
 from data.dataset_kinds import FORECAST
 from data.store import Snapshot
 from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.selection.reference_people import has_people
 
 PRIMARY = {"votes": "dist_ce", FORECAST: "brier"}  # by kind of dataset
 
@@ -52,9 +53,3 @@ def primary_metric(kind: str, people: bool) -> Metric:
     the best possible Brier score.
     """
     return CATALOGUE[PRIMARY.get(kind, "calscore" if people else "net_score")]
-
-
-def has_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Return whether a human team heard any question of a dataset."""
-    ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
-    return bool(heard)

@@ -155,14 +155,8 @@ def selections_by_counted(
 ) -> list[tuple[Selection, list[Metric]]]:
     """Group metrics by the answers that they count, each group with the selection by which it is measured.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metrics: in any order.
-        runs: ids of runs that are measured although filters may leave them out.
-
-    Returns:
-        At least one group, those that need a confidence first.
+    There is at least one group, those that need a confidence first. ``runs`` are ids of runs that are measured although
+    filters may leave them out.
     """
     measured = [selection, selection.on_runs(runs)] if runs else [selection]
     counts = [of_run for part in measured for of_run in counts_by_run(state_counts(snapshot, part)).values()]

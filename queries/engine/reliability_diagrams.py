@@ -14,6 +14,7 @@ from queries.engine.bootstrap import SEED
 from queries.engine.evidence import Evidence
 from queries.engine.inference import effective_items, wilson_interval
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from queries.engine.run_pairs import RunName
 from queries.engine.units import ONE_CLUSTER, too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
@@ -72,7 +73,7 @@ class ConsistencyBand(msgspec.Struct):
     high: list[float]
 
 
-class ReliabilityDiagram(msgspec.Struct):
+class ReliabilityDiagram(RunName):
     """The reliability diagram of one run.
 
     ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
@@ -80,9 +81,6 @@ class ReliabilityDiagram(msgspec.Struct):
     where none was asked for.
     """
 
-    run: str
-    model: str
-    elicitation: str
     questions: int
     items: int
     bins: list[ReliabilityBin]

@@ -42,10 +42,6 @@ class Samples:
         number = np.cumsum(rows) - 1
         return Samples(number[self.row[kept]], {name: values[kept] for name, values in self.sums.items()})
 
-    def moved(self, row: Ints) -> Samples:
-        """Return the samples for reordered rows of the evidence, given by the new number of each row, shape (rows,)."""
-        return Samples(row[self.row], self.sums)
-
     def means(self, columns: Mapping[str, Floats], rows: Mapping[str, Floats]) -> dict[str, Floats]:
         """Replace the value of each row that has samples by the mean over its samples.
 

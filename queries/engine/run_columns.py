@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.duckdb_and_polars import SqlParameters
 from data.human_curves import CURVES
 from data.ragged_arrays import entries_of
 from data.store import Snapshot
@@ -246,12 +245,8 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: Co
 
     def read(missing: list[str]) -> dict[str, RunItems]:
         sampled = {run for (run,) in snapshot.rows("select run from runs where samples > 1")}
-        columns = (
-            "clue",
-            "coalesce(confidence, 0) as confidence",
-            correct,
-            *(("sample",) if sampled.intersection(missing) else ()),
-        )
+        samples = ["sample"] if sampled.intersection(missing) else []
+        columns = ["clue", "coalesce(confidence, 0) as confidence", correct, *samples]
         items = {}
         for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states):
             clue = table["clue"].to_numpy()[order.rows]
@@ -272,23 +267,19 @@ def cache_name(what: str, states: tuple[State, ...]) -> str:
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[Floats]:
     """Return the sum of the token log-probabilities of each item's guess, NaN where unknown, in the order of ``run_items``."""
-    columns = ("list_sum(token_logprobs) as logprob",)
-    return response_values(
-        snapshot,
-        dataset,
-        runs,
-        "logprobs",
-        columns,
-        lambda order, table: float_array(table["logprob"])[order.rows],
-        counted.states,
-    )
+    sql = ["list_sum(token_logprobs) as logprob"]
+
+    def convert(order: ResponseOrder, table: pl.DataFrame) -> Floats:
+        return float_array(table["logprob"])[order.rows]
+
+    return response_values(snapshot, dataset, runs, "logprobs", sql, convert, counted.states)
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
     """Return the clues of a dataset, with their lengths and the human curves at them."""
 
     def read(_: list[str]) -> dict[str, Clues]:
-        # Rows are numbered in the order of the table, in which ``clue_mask`` gets them.
+        # Rows are numbered in the order of the table, in which masks of clues are read.
         table = snapshot.frame(
             f"""select q.position, c.row, c.word_end, {", ".join(f"h.{name}" for name in CURVES)}
             from (select *, row_number() over () - 1 as row from clues where dataset = $dataset) c
@@ -306,14 +297,6 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
         return {"": Clues(first, table["row"].cast(pl.Int32).to_numpy(), words, None if unheard else curves)}
 
     return snapshot.cached(dataset, "clues", [""], read)[0]
-
-
-def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlParameters) -> NDArray[np.bool_]:
-    """Check whether each clue of a dataset, in the order of ``Clues``, meets an SQL condition on ``clues c``, shape (clues,)."""
-    # DuckDB returns rows in the order of the table. Sorting them in SQL takes eight times as long.
-    sql = f"select coalesce({condition}, false) as met from clues c where c.dataset = $dataset"
-    met: NDArray[np.bool_] = snapshot.frame(sql, parameters)["met"].to_numpy()
-    return met[clues(snapshot, dataset).order]
 
 
 def sample_numbers(samples: pl.Series) -> Ints:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from data.store.run_cache import kept_property
-from queries.engine.bootstrap import cluster_count, question_clusters
+from queries.engine import bootstrap
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
@@ -49,12 +49,12 @@ class Units:
     @property
     def drawn_from(self) -> int:
         """Number of groups of units from which replicates are drawn; see ``question_clusters``."""
-        return cluster_count(self.count)
+        return min(self.count, bootstrap.MAX_CLUSTERS)
 
     @kept_property
     def drawn(self) -> Ints:
         """Group of units with which each question is drawn, shape (selected,)."""
-        return question_clusters(self.count)[self.of_questions]
+        return bootstrap.question_clusters(self.count)[self.of_questions]
 
     def sums(self, columns: Floats) -> Floats:
         """Sum columns of shape (selected, k) over the questions of each unit, shape (units, k)."""

@@ -29,8 +29,9 @@ class CountedAnswers(msgspec.Struct, frozen=True):
 
     def without_scored(self) -> CountedAnswers:
         """Return the same for runs without scored answers."""
-        states = _unscored(self.states), _unscored(self.shared), _unscored(self.answering)
-        return msgspec.structs.replace(self, **dict(zip(("states", "shared", "answering"), states, strict=True)))
+        changes = {name: getattr(self, name) for name in ("states", "shared", "answering")}
+        unscored = {name: tuple(state for state in states if state != "scored") for name, states in changes.items()}
+        return msgspec.structs.replace(self, **unscored)
 
     def including_failed(self) -> CountedAnswers:
         """Return the same for a selection that counts failed calls as wrong."""
@@ -40,10 +41,6 @@ class CountedAnswers(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, states=states, shared=(*self.shared, "failed"), answering=(*self.answering, "failed"), with_failed=False
         )
-
-
-def _unscored(states: tuple[State, ...]) -> tuple[State, ...]:
-    return tuple(state for state in states if state != "scored")
 
 
 _ASKED: tuple[State, ...] = ("answered", "scored", "no_confidence", "unparsed", "abstained")

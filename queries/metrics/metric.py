@@ -86,6 +86,16 @@ def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
     return sums
 
 
+def items_alone(conventions: Conventions) -> tuple[str, ...]:
+    """Return what a metric of pairs reads of the statistics."""
+    return ("items",)
+
+
+def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
+    """Stand in for ``Metric.value`` of a metric that is not a function of sums: raise ``TypeError``."""
+    raise TypeError("this metric is not a function of sums: it has ``pairs``")
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """A change for the worse in the confidences of some items that a metric does not penalise.
@@ -143,12 +153,12 @@ class MetricFacts:
     label: str
     symbol: str
     direction: Direction
-    low: float
-    high: float
     formula: str
     words: str
     source: str
-    needs: tuple[Need, ...]
+    low: float = 0
+    high: float = 1
+    needs: tuple[Need, ...] = ("correctness", "confidence")
     caveat: str = ""
     undefined: str = "no items are selected"
     level: Literal["item", "question"] = "item"
@@ -211,8 +221,8 @@ class Metric(MetricFacts):
         counterexamples: one for each axiom that it does not satisfy, under the default conventions.
     """
 
-    reads: Reads
-    value: Value
+    reads: Reads = items_alone
+    value: Value = not_from_sums
     contributions: Contributions = unchanged_sums
     counts: str = "items"
     counted: CountedAnswers = CONFIDENT

@@ -35,8 +35,8 @@ def human_collections(snapshot: Snapshot, dataset: str) -> list[HumanCollection]
     return [HumanCollection(*row) for row in runs if row[0] in stated]
 
 
-def has_imported_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Return whether a human team that was imported with a dataset heard any of its questions."""
+def has_people(snapshot: Snapshot, dataset: str) -> bool:
+    """Return whether a human team heard any question of a dataset: one that was imported or, with people, one of these."""
     sql = "select 1 from exposures where dataset = $d and team_kind = 'human' limit 1"
     return bool(snapshot.rows(sql, {"d": dataset}))
 
@@ -48,6 +48,6 @@ def with_people(snapshot: Snapshot, dataset: str, people: str) -> Snapshot:
     the newest collection that is not withdrawn.
     """
     run = people
-    if not people and not has_imported_people(snapshot, dataset):
+    if not people and not has_people(snapshot, dataset):
         run = next((part.run for part in human_collections(snapshot, dataset) if not part.withdrawn), "")
     return snapshot.with_people(dataset, run) if run not in ("", IMPORTED) else snapshot

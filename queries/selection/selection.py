@@ -40,7 +40,7 @@ from queries.selection.filters import (
     named_values,
 )
 from queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
-from queries.selection.reference_people import has_imported_people, human_collections, with_people
+from queries.selection.reference_people import has_people, human_collections, with_people
 from queries.selection.view_parameters_base import (
     NoParameters,
     P,
@@ -400,7 +400,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     named, many_valued = named_values(snapshot, name, [*Selection.filters().items(), (ATTR, RESPONSE_ATTRIBUTE)])
     of_responses = snapshot.rows("select distinct attribute from response_attributes where dataset = $d order by 1", parameters)
     collections = human_collections(snapshot, name)
-    people_imported = has_imported_people(snapshot, name)
+    people_imported = has_people(snapshot, name)
     people = with_people(snapshot, name, "") if collections else snapshot
     teams = people.rows("select count(distinct team) from exposures where dataset = $d and team_kind = 'human'", parameters)
     return Facets(

@@ -6,9 +6,11 @@ An item is a triple (confidence, correctness, human curves by name or None); a q
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from scipy.stats import kendalltau
 
+from queries.metrics import CATALOGUE
 from queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import reference_vote_metrics
 from tests.helpers.run_tables import with_runs
@@ -195,10 +197,6 @@ def attempted(questions, conventions):
     return 1.0 if pairs_of(questions) else math.nan
 
 
-def accuracy_attempted(questions, conventions):
-    return accuracy(questions, conventions)
-
-
 def net_score(questions, conventions):
     """Return the net score: where c > t, a right answer earns 1 and a wrong one costs t / (1 - t)."""
     t = conventions.t
@@ -258,23 +256,11 @@ def prr(questions, conventions):
     return (error - aurc(questions, conventions)) / possible if possible > 1e-12 * error else NAN
 
 
-def accuracy_at(share, questions):
+def accuracy_at(share, questions, conventions):
     errors = errors_in_order(pairs_of(questions), lambda pair: pair[0])
     wanted = share * len(errors)
     taken = [min(max(wanted - k, 0), 1) for k in range(len(errors))]
     return math.fsum(part * (1 - error) for part, error in zip(taken, errors, strict=True)) / wanted if errors else NAN
-
-
-def accuracy_at_50(questions, conventions):
-    return accuracy_at(0.5, questions)
-
-
-def accuracy_at_80(questions, conventions):
-    return accuracy_at(0.8, questions)
-
-
-def accuracy_at_90(questions, conventions):
-    return accuracy_at(0.9, questions)
 
 
 def mean_confidence(questions, conventions):
@@ -534,16 +520,11 @@ def hard_easy_slope_se(questions, conventions):
 
 
 METRICS = {
-    metric.__name__: metric
-    for metric in (
-        brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
-        human_tau, human_area,
-        ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
-        attempted, accuracy_attempted,
-        net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
-        brier_skill, log_score, log_infinite, aurc, e_aurc, augrc, prr, accuracy_at_50, accuracy_at_80, accuracy_at_90,
-    )
-} | reference_vote_metrics.METRICS  # fmt: skip
+    **{key: globals()[key] for key in CATALOGUE if key in globals()},
+    **{f"accuracy_at_{share}": partial(accuracy_at, share / 100) for share in (50, 80, 90)},
+    "accuracy_attempted": accuracy,
+    **reference_vote_metrics.METRICS,
+}
 
 
 def used(key, questions, conventions):

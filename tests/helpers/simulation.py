@@ -6,7 +6,7 @@ short form; ``benchmarks/inference.py`` runs the long one and writes the table.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -105,6 +105,15 @@ def board(random, runs, questions, clues, shift=0.0):
     return 1 / (1 + np.exp(-(logit + shift))), correct
 
 
+def words(questions, clues, *more, first=()):
+    """Return a setting in words."""
+    return ", ".join([*first, f"{questions} questions", f"{clues} clue{'s' * (clues > 1)}", *more])
+
+
+def bins_of(confidence):
+    return np.minimum((confidence * BINS).astype(int), BINS - 1)
+
+
 def binned(confidence, correct, cells=BINS):
     """Return residual c - y and number of items of each question and bin, each of shape (questions, cells)."""
     questions = len(confidence)
@@ -168,12 +177,11 @@ def equal_run_p_values(boards, seed, questions, clues):
 
 def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
     """Measure how often p < .05 and p < .01 for two equal runs."""
-    for questions in sizes:
-        for count in clues:
-            for name, values in equal_run_p_values(boards, seed, questions, count).items():
-                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards, "test")
-                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards, "test")
+    for questions, count in product(sizes, clues):
+        for name, values in equal_run_p_values(boards, seed, questions, count).items():
+            for level in (0.05, 0.01):
+                share, claim = (values < level).mean(), f"two equal runs: p < {level:.2f}".replace("0.", ".")
+                yield Measurement(claim, words(questions, count, first=[name]), level, share, boards, "test")
 
 
 def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
@@ -181,8 +189,8 @@ def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
     for count in clues:
         for name, values in equal_run_p_values(boards, seed, questions, count).items():
             for level in LEVELS:
-                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards, "test")
+                claim, setting = f"p-values are uniform: p < {level:g}", words(questions, count, first=[name])
+                yield Measurement(claim, setting, level, (values < level).mean(), boards, "test")
 
 
 def _intervals_of_brier_and_hmr(claim, boards, seed, sizes, clues, method):
@@ -198,8 +206,7 @@ def _intervals_of_brier_and_hmr(claim, boards, seed, sizes, clues, method):
                 for name, (low, high) in intervals(((c - y) ** 2).mean(axis=-1)[0], sums(c, y)[:, 0]).items():
                     hits[name] += bool(low <= true[name] <= high)
             for name, hit in hits.items():
-                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement(claim, setting, 0.95, hit / boards, boards)
+                yield Measurement(claim, words(questions, count, first=[name]), 0.95, hit / boards, boards)
 
 
 def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
@@ -265,8 +272,7 @@ def calibration_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5), shift
                         )
                         hits[kind] += bool(low[0] <= true[kind] <= high[0])
                 for kind, name in names.items():
-                    truth = f"true value {true[kind]:.3f}"
-                    setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}, {truth}"
+                    setting = words(questions, count, f"true value {true[kind]:.3f}", first=[name])
                     yield Measurement("interval of a distance from calibration", setting, 0.95, hits[kind] / boards, boards)
 
 
@@ -274,14 +280,14 @@ def reliability_bins(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
     """Measure how often the interval of a bin's accuracy contains the true one, over all bins with items."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
-        bins = np.minimum((c * BINS).astype(int), BINS - 1)
+        bins = bins_of(c)
         true = np.array([y[bins == k].mean() for k in range(BINS)])
         for questions in sizes:
             random = np.random.default_rng((seed, questions, count))
             hit = filled = flat = 0
             for _ in range(boards):
                 c, y = (part[0] for part in board(random, 1, questions, count, 0.4))
-                bins = np.minimum((c * BINS).astype(int), BINS - 1)
+                bins = bins_of(c)
                 for k in np.unique(bins):
                     inside = bins == k
                     items, accuracy = float(inside.sum()), y[inside].mean()
@@ -291,7 +297,7 @@ def reliability_bins(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
                     low, high = inference.wilson_interval(np.asarray(accuracy), effective)
                     hit, filled, flat = hit + (low <= true[k] <= high), filled + 1, flat + (high - low < 1e-6)
             assert flat == 0, "an interval has no width"
-            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}"
+            setting = words(questions, count)
             yield Measurement("interval of a bin of a reliability diagram", setting, 0.95, hit / filled, filled)
 
 
@@ -318,7 +324,7 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
     """Compute ECE and its cross-fitted form for single runs that are too confident by ``shift`` on the log-odds scale."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, shift)
-        bins = np.minimum((c * BINS).astype(int), BINS - 1).ravel()
+        bins = bins_of(c).ravel()
         truth = np.abs(np.bincount(bins, (c - y).ravel())).sum() / c.size if shift else 0.0
         for questions in sizes:
             random = np.random.default_rng((seed, questions, count))
@@ -326,7 +332,7 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
             fold = np.arange(questions) % FOLDS
             for index in range(boards):
                 c, y = (part[0] for part in board(random, 1, questions, count, shift))
-                place = (fold[:, None] * BINS + np.minimum((c * BINS).astype(int), BINS - 1)).ravel()
+                place = (fold[:, None] * BINS + bins_of(c)).ravel()
                 for total, values in zip(totals, (np.ones_like(c), c, y), strict=True):
                     total[index] = np.bincount(place, values.ravel(), FOLDS * BINS).reshape(FOLDS, BINS)
             items, confidence, correct = totals
@@ -336,23 +342,21 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
 
 def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
     """Measure how often a calibrated run's isotonic curve is within its consistency band, at one confidence and everywhere."""
-    for questions in sizes:
-        for count in clues:
-            random = np.random.default_rng((seed, questions, count))
-            at_a_point, throughout = [], []
-            for index in range(boards):
-                c, y = (part[0].ravel() for part in board(random, 1, questions, count))
-                stated, items, right = confidence_levels(c, y)
-                curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
-                for simultaneous, inside in ((False, at_a_point), (True, throughout)):
-                    sizes_of = np.full(questions, count)
-                    shown, low, high = consistency_band(c, y, sizes_of, index, simultaneous=simultaneous)
-                    values = np.array([curve[level] for level in shown.tolist()])
-                    within = (values >= low - 1e-9) & (values <= high + 1e-9)
-                    inside.append(within.all() if simultaneous else within.mean())
-            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}"
-            yield Measurement("pointwise consistency band", setting, 0.9, np.mean(at_a_point), boards)
-            yield Measurement("simultaneous consistency band", setting, 0.9, np.mean(throughout), boards)
+    for questions, count in product(sizes, clues):
+        random = np.random.default_rng((seed, questions, count))
+        at_a_point, throughout = [], []
+        for index in range(boards):
+            c, y = (part[0].ravel() for part in board(random, 1, questions, count))
+            stated, items, right = confidence_levels(c, y)
+            curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
+            for simultaneous, inside in ((False, at_a_point), (True, throughout)):
+                sizes_of = np.full(questions, count)
+                shown, low, high = consistency_band(c, y, sizes_of, index, simultaneous=simultaneous)
+                values = np.array([curve[level] for level in shown.tolist()])
+                within = (values >= low - 1e-9) & (values <= high + 1e-9)
+                inside.append(within.all() if simultaneous else within.mean())
+        for claim, inside in (("pointwise", at_a_point), ("simultaneous", throughout)):
+            yield Measurement(f"{claim} consistency band", words(questions, count), 0.9, np.mean(inside), boards)
 
 
 def letters(boards, seed, sizes=(8, 30, 120), runs=8):
@@ -380,31 +384,24 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
 
 def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
     """Measure how often any part of any run is called different, for equal runs and arbitrary parts."""
-    for questions in sizes:
-        for count in clues:
-            random = np.random.default_rng((seed, questions, count))
-            whole = against = 0
-            for index in range(boards):
-                c, y = board(random, runs, questions, count)
-                brier = ((c - y) ** 2).mean(axis=-1)
-                category, third = random.integers(0, 6, questions), random.integers(0, 3, questions)
-                parts = [category == k for k in range(6)] + [third == k for k in range(3)]
-                parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
-                large = np.array([part for part in parts if part.sum() >= 8])
-                whole += (
-                    np.nanmin(permuted_labels_test(brier.T, large, np.ones((len(large), runs), bool), index, flips)[1]) < 0.05
-                )
-                against += (
-                    np.nanmin(
-                        sign_flips_test((brier[1:] - brier[0]).T, large, np.ones((len(large), runs - 1), bool), index, flips)[1]
-                    )
-                    < 0.05
-                )
-            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, {len(large)} parts, {runs} runs"
-            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards, "family of tests")
-            yield Measurement(
-                "slices: any part differs from another run's", setting, 0.05, against / boards, boards, "family of tests"
-            )
+    for questions, count in product(sizes, clues):
+        random = np.random.default_rng((seed, questions, count))
+        whole = against = 0
+        for index in range(boards):
+            c, y = board(random, runs, questions, count)
+            brier = ((c - y) ** 2).mean(axis=-1)
+            category, third = random.integers(0, 6, questions), random.integers(0, 3, questions)
+            parts = [category == k for k in range(6)] + [third == k for k in range(3)]
+            parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
+            large = np.array([part for part in parts if part.sum() >= 8])
+            testable = np.ones((len(large), runs), bool)
+            whole += np.nanmin(permuted_labels_test(brier.T, large, testable, index, flips)[1]) < 0.05
+            others = (brier[1:] - brier[0]).T
+            against += np.nanmin(sign_flips_test(others, large, testable[:, 1:], index, flips)[1]) < 0.05
+        setting = words(questions, count, f"{len(large)} parts", f"{runs} runs")
+        for other, hits in (("the whole", whole), ("another run's", against)):
+            claim = f"slices: any part differs from {other}"
+            yield Measurement(claim, setting, 0.05, hits / boards, boards, "family of tests")
 
 
 def variant_intervals(boards, seed, settings, runs=10):
@@ -428,7 +425,7 @@ def variant_intervals(boards, seed, settings, runs=10):
                 ends = metric_intervals(evidence, metric)
                 hits[metric.key] += int(((ends.low <= true[metric.key]) & (true[metric.key] <= ends.high)).sum())
         for key, hit in hits.items():
-            setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}, true value {true[key]:.3f}"
+            setting = words(questions, clues, f"true value {true[key]:.3f}", first=[key])
             yield Measurement("interval of a variant of ECE", setting, 0.95, hit / (boards // runs * runs), boards)
 
 
@@ -450,9 +447,8 @@ def calibrated_variants(boards, seed, settings, runs=10):
                 p_values = inference.calibration_test(*evidence.residuals(metric), metric.distance, flips=400)
                 rejected[metric.key] += int((p_values <= level).sum())
         for key, count in rejected.items():
-            setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
-            share = count / (boards // runs * runs)
-            yield Measurement("test of calibration of a variant of ECE", setting, level, share, boards, "test")
+            share, claim = count / (boards // runs * runs), "test of calibration of a variant of ECE"
+            yield Measurement(claim, words(questions, clues, first=[key]), level, share, boards, "test")
 
 
 def _true_variants(seed, items, clues, shift):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from data.sufficient_statistics import BINS
 from queries.metrics.catalogue.shared import columns
@@ -16,6 +17,17 @@ NO_REFERENCE = f"no item has both a whole distribution and at least {distributio
 
 def _mean(column: str, items: str) -> Value:
     return lambda totals, conventions: arrays.ratio(totals[column], totals[items])
+
+
+def _mean_over_voted(column: str) -> dict[str, Any]:
+    """Return how a mean over the items that people voted on is computed from the sum of a column."""
+    return {
+        "needs": ("whole distribution", "votes"),
+        "reads": columns("voted_items", column),
+        "counts": "voted_items",
+        "value": _mean(column, "voted_items"),
+        "undefined": NO_VOTES,
+    }
 
 
 def _classwise_ece(totals: Sums, conventions: Conventions) -> Floats:
@@ -43,8 +55,6 @@ VOTES = (
         label="NBR",
         symbol=r"\mathrm{NBR}",
         direction="lower",
-        low=0,
-        high=1,
         formula=r"\frac{1}{N M}\sum_i \sum_{k=1}^{M} (p_{ik} - [k = g_i])^2",
         words="Mean squared difference between the whole distribution and the right class, over items and classes.",
         source="Sakai eq. 2",
@@ -62,16 +72,10 @@ VOTES = (
         label="DistCE",
         symbol=r"\mathrm{DistCE}",
         direction="lower",
-        low=0,
-        high=1,
         formula=r"\frac{1}{N}\sum_i \tfrac{1}{2} \sum_k \lvert f_{ik} - \pi_{ik} \rvert",
         words="Mean total variation distance between the model's distribution and the shares of human votes.",
         source=BAAN,
-        needs=("whole distribution", "votes"),
-        reads=columns("voted_items", "distance"),
-        counts="voted_items",
-        value=_mean("distance", "voted_items"),
-        undefined=NO_VOTES,
+        **_mean_over_voted("distance"),
         caveat="The vote shares are themselves estimates: with few votes, not even people reach 0. Compare with the human "
         "reference.",
     ),
@@ -86,11 +90,7 @@ VOTES = (
         formula=r"\frac{1}{N}\sum_i H(f_i) - H(\pi_i)",
         words="Mean of the model's entropy minus that of the human votes, in nats; above 0 means less certain than people.",
         source=BAAN,
-        needs=("whole distribution", "votes"),
-        reads=columns("voted_items", "entropy_gap"),
-        counts="voted_items",
-        value=_mean("entropy_gap", "voted_items"),
-        undefined=NO_VOTES,
+        **_mean_over_voted("entropy_gap"),
         caveat="Too little entropy on one item and too much on another cancel out; in the absolute version they do not. "
         "With few votes, their entropy is biased downwards.",
     ),
@@ -100,16 +100,11 @@ VOTES = (
         label="|EntCE|",
         symbol=r"\lvert\mathrm{EntCE}\rvert",
         direction="lower",
-        low=0,
         high=math.inf,
         formula=r"\frac{1}{N}\sum_i \lvert H(f_i) - H(\pi_i) \rvert",
         words="Mean absolute difference between the model's entropy and the entropy of the human votes, in nats.",
         source=BAAN,
-        needs=("whole distribution", "votes"),
-        reads=columns("voted_items", "entropy_gap_abs"),
-        counts="voted_items",
-        value=_mean("entropy_gap_abs", "voted_items"),
-        undefined=NO_VOTES,
+        **_mean_over_voted("entropy_gap_abs"),
         caveat="Ignores which classes the uncertainty is between: two opposite distributions can have the same entropy.",
     ),
     Metric(
@@ -118,16 +113,10 @@ VOTES = (
         label="RankCS",
         symbol=r"\mathrm{RankCS}",
         direction="higher",
-        low=0,
-        high=1,
         formula=r"\frac{1}{N}\,\lvert\{ i : \mathrm{argsort}(f_i) = \mathrm{argsort}(\pi_i) \}\rvert",
         words="Share of items whose classes the model ranks exactly as people do, ties broken by the order of the classes.",
         source=BAAN,
-        needs=("whole distribution", "votes"),
-        reads=columns("voted_items", "ranked_same"),
-        counts="voted_items",
-        value=_mean("ranked_same", "voted_items"),
-        undefined=NO_VOTES,
+        **_mean_over_voted("ranked_same"),
         caveat="Of two tied classes, the later one ranks higher, as in the paper's ascending sort: a different class order gives "
         "a different score.",
     ),
@@ -137,16 +126,10 @@ VOTES = (
         label="RankCS tied",
         symbol=r"\mathrm{RankCS}_{\text{tied}}",
         direction="higher",
-        low=0,
-        high=1,
         formula=r"\frac{1}{N}\,\lvert\{ i : \nexists\, j, k : f_{ij} < f_{ik} \wedge \pi_{ij} > \pi_{ik} \}\rvert",
         words="Share of items for which some ranking of the classes fits both the model and people, with ties in any order.",
         source=f"variant of {BAAN}",
-        needs=("whole distribution", "votes"),
-        reads=columns("voted_items", "ranked_compatibly"),
-        counts="voted_items",
-        value=_mean("ranked_compatibly", "voted_items"),
-        undefined=NO_VOTES,
+        **_mean_over_voted("ranked_compatibly"),
         caveat="A model that gives every class the same share agrees with any ranking.",
     ),
     Metric(
@@ -155,8 +138,6 @@ VOTES = (
         label="cw-ECE",
         symbol=r"\mathrm{ECE}_{\mathrm{cw}}",
         direction="lower",
-        low=0,
-        high=1,
         formula=r"\frac{1}{C}\sum_k \sum_b \frac{n_{kb}}{N}\,\lvert \bar p_{kb} - \bar y_{kb} \rvert",
         words="Mean over classes of the ECE of the share that the model gives the class, against whether it is the majority "
         "class of the votes.",
@@ -198,8 +179,6 @@ VOTES = (
         label="TVD ref.",
         symbol=r"\mathrm{TVD}_{\text{ref}}",
         direction="lower",
-        low=0,
-        high=1,
         formula=r"\tfrac{1}{2}\sum_b \lvert P_b - Q_b \rvert",
         words="Total variation distance between the DistCE histogram P of a human reference classifier and the run's histogram "
         "Q, with 30 bins.",

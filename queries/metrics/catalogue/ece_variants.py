@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import columns, not_from_sums
 from queries.metrics.kernels.ece_variants import BINNINGS, SCRIPT_BIN, smooth_ece
 from queries.metrics.metric import Metric
 
@@ -89,14 +88,9 @@ VARIANTS = (
             label=label,
             symbol=rf"\mathrm{{{'RMS' if BINNINGS[key].squared else 'ECE'}}}_{{\text{{{label.split(' ', 1)[1]}}}}}",
             direction="lower",
-            low=0,
-            high=1,
             formula=RMS if BINNINGS[key].squared else ECE,
             words=words,
             source=source,
-            needs=("correctness", "confidence"),
-            reads=columns("items"),
-            value=not_from_sums,
             pairs=BINNINGS[key].error,
             large=BINNINGS[key].error if key in UNFILLED else BINNINGS[key].error_in_same_bins if key in RECUT else None,
             ordered=key.startswith(("ece_mass", "rms_")),
@@ -118,15 +112,10 @@ VARIANTS = (
         label="smECE",
         symbol=r"\mathrm{smECE}",
         direction="lower",
-        low=0,
-        high=1,
         formula=r"\sigma:\ \textstyle\int_0^1 \lvert \tfrac{1}{N}\sum_i (y_i - c_i) K_\sigma(t, c_i) \rvert\, dt = \sigma",
         words="Integral of the absolute residuals after smoothing by a reflected Gaussian kernel, with the width chosen to "
         "equal the result.",
         source="Blasiok & Nakkiran 2024 (relplot)",
-        needs=("correctness", "confidence"),
-        reads=columns("items"),
-        value=not_from_sums,
         pairs=smooth_ece,
         distance="sum",
         variant=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from queries.metrics.catalogue.shared import SAME_ORDER, Part, columns, not_from_sums
+from queries.metrics.catalogue.shared import SAME_ORDER, Part
 from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import selective
 from queries.metrics.metric import Metric, Wording
@@ -92,10 +92,7 @@ SELECTIVE = tuple(
         source=source,
         of_likelier_side=True,
         of_forecasts=_mean_outcome(key),
-        needs=("correctness", "confidence"),
         counted=ORDERED,
-        reads=columns("items"),
-        value=not_from_sums,
         pairs=selective.selective,
         part=selective.PARTS.index(key),
         undefined=ALIKE if key == "prr" else "no items are selected",

@@ -77,8 +77,3 @@ def uncertainty_columns(conventions: Conventions) -> tuple[str, ...]:
 def uncertainty(totals: Sums, conventions: Conventions) -> Floats:
     """Return the Brier score of always stating the accuracy or, of forecasts, the share of yes."""
     return bins.uncertainty(totals["items"], totals["correct"], totals["correct_sq"] if conventions.forecasts else None)
-
-
-def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
-    """Stand in for ``Metric.value`` of a metric that is not a function of sums: raise ``TypeError``."""
-    raise TypeError("this metric is not a function of sums: it has ``pairs``")

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import dct, idct
 
 from queries.metrics.kernels.arrays import Floats, Ints, first_of_ties, ratio
-from queries.metrics.kernels.bins import cut_bins_of_weights
+from queries.metrics.kernels.bins import cut_bins_of_weights, mass_bins_of_weights
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 SCRIPT_BIN = 100  # items per bin in the scripts of HLE and BrowseComp
@@ -134,15 +134,9 @@ def fixed(
 
 def equal_mass(count: int) -> Binning:
     """Create a binning of equal-mass bins, whose sizes differ by at most one; ties in the order of items. Naeini et al. 2015."""
-    cut: Floats = np.arange(count + 1.0)[:, None]
-
-    def cuts(items: Floats) -> Floats:
-        small, larger = np.divmod(items, count)
-        places: Floats = cut * small + np.minimum(cut, larger)
-        return places
 
     def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
-        result = cut_bins_of_weights(confidence, correct, weights, count, cuts)
+        result = mass_bins_of_weights(confidence, correct, weights, count)
         return result, np.ones(result.shape[1:])
 
     return Binning(totals)

@@ -1,6 +1,7 @@
 """The leaderboard and the statistics behind it against reference code over the raw rows."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 
 from data.sufficient_statistics import BIN_COLUMNS, STATISTICS
 from queries.engine import distribution_statistics
+from queries.engine.evidence import values_of_groups
 from queries.engine.gather import gather
 from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Metric
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
@@ -135,6 +137,34 @@ def test_statistics_of_all_clues_match_the_stored_ones(snapshot):
     assert {*stored.sums} <= {*STATISTICS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD, ATTEMPTED_ITEMS}
     for name, values in stored.sums.items():
         assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
-    assert {*BIN_COLUMNS} <= {*stored.binned} <= {*BIN_COLUMNS, *distribution_statistics.COLUMNS}
-    for name, column in stored.binned.items():
-        assert dense(column) == pytest.approx(dense(computed.binned[name]), abs=1e-12), name
+    assert {*BIN_COLUMNS} <= {*stored.rows.binned} <= {*BIN_COLUMNS, *distribution_statistics.COLUMNS}
+    for name, column in stored.rows.binned.items():
+        assert dense(column) == pytest.approx(dense(computed.rows.binned[name]), abs=1e-12), name
+
+
+# -- item kernels by group ---------------------------------------------------------------------------------------------
+
+KERNELS = [metric for metric in METRICS if metric.pairs is not None]
+SIZES = (1, 1, 3, 1, 40, 3, 1, 3)
+
+
+@pytest.mark.parametrize("metric", KERNELS, ids=lambda metric: metric.key)
+def test_each_group_has_the_value_it_has_alone(metric):
+    """Groups of one item are often identical, and the second group of three is the first one in another order."""
+    chance = np.random.default_rng(7)
+    confidence = chance.choice([0.25, 0.5, 1.0], sum(SIZES))
+    correct = chance.choice([0.0, 1.0], sum(SIZES))
+    cuts = np.append(0, np.cumsum(SIZES)).tolist()
+    confidence[cuts[5] : cuts[6]], correct[cuts[5] : cuts[6]] = confidence[2:5][::-1], correct[2:5][::-1]
+    groups = [(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)]
+    values = metric.select_part(values_of_groups(metric, groups))
+    alone = [metric.of_pairs(*group) for group in groups]
+    np.testing.assert_array_equal(values, alone)
+
+
+def test_identical_groups_are_computed_once(monkeypatch):
+    sizes, metric = [], KERNELS[0]
+    of_kernel = Metric.kernel_values
+    monkeypatch.setattr(Metric, "kernel_values", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))
+    values_of_groups(metric, [(np.array([c]), np.array([y])) for c, y in ((0.5, 1.0), (0.5, 1.0), (1.0, 1.0), (0.5, 0.0))])
+    assert sizes == [1, 1, 1]

@@ -92,17 +92,10 @@ def test_metrics_of_questions_are_means_over_the_people_drawn(polled):
         means = []
         for times, name in zip(resampling_weights(len(QUESTIONS))[replicate], QUESTIONS, strict=True):
             part = [row for row in rows if row["question_id"] == name]
-            of_people = [
-                value
-                for row in part
-                for value in [
-                    reference.METRICS["grace_mce"](
-                        [reference.Answered([(row["confidence"], row["correct"], None)])], evidence.conventions
-                    )
-                ]
-                * weights[people.index(row["sample"])]
-            ]
-            means += [np.mean(of_people)] * int(times) if of_people else []
+            answered = [[reference.Answered([(row["confidence"], row["correct"], None)])] for row in part]
+            values_of_rows = [reference.METRICS["grace_mce"](answer, evidence.conventions) for answer in answered]
+            of_people = np.repeat(values_of_rows, [weights[people.index(row["sample"])] for row in part])
+            means += [np.mean(of_people)] * int(times) if len(of_people) else []
         assert values[replicate] == pytest.approx(np.mean(means))
 
 

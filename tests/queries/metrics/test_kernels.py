@@ -240,17 +240,6 @@ def test_the_parts_of_corp_add_up_to_the_brier_score(pairs):
     assert mcb >= 0 and 0 <= dsc <= unc + 1e-15
 
 
-WEIGHTED = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, max_size=60)
-
-
-@MANY
-@given(weighted=WEIGHTED)
-def test_isotonic_is_that_of_scikit_learn(weighted):
-    means, weights = np.array(weighted).T
-    expected = IsotonicRegression().fit_transform(np.arange(len(means)), means, sample_weight=weights)
-    assert isotonic.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
-
-
 def test_correlated_items_widen_the_band():
     random = np.random.default_rng(3)
     confidence, sizes = np.repeat(random.random(60), 5).round(2), np.full(60, 5)
@@ -329,8 +318,8 @@ def test_the_large_sample_band_agrees_with_single_items(monkeypatch, digits, sim
 
 
 @pytest.mark.parametrize("rows", [1, 2, 64, 130])
-def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
-    """Cover places without weight (also at the start of a row), whole rows without weight, and ties."""
+def test_isotonic_fits_are_those_of_scikit_learn(rows):
+    """One by one and together. Cover places without weight (also at the start of a row), whole rows without weight, and ties."""
     random = np.random.default_rng(rows)
     weights = random.integers(0, 4, (rows, 30)).astype(float)
     weights[random.random(rows) < 0.1] = 0
@@ -344,6 +333,7 @@ def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
             )
             before = np.flatnonzero(kept)[np.maximum(np.cumsum(kept) - 1, 0)]
             expected[row] = np.where(np.cumsum(kept) > 0, fitted.predict(before), 0)
+        assert isotonic.isotonic(totals[row], weights[row]) == pytest.approx(expected[row], abs=1e-12)
     assert isotonic.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
     deep = isotonic.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
     assert deep.shape == (2, rows, 30)
@@ -383,23 +373,20 @@ def test_folds_are_random_and_reproducible():
     assert bins.question_folds(["Paris", "Nile"]).tolist() == [13, 1]
 
 
-def test_a_gap_that_both_halves_share_is_counted_whole():
-    assert folds_of(np.full((64, 1), 0.3)) == pytest.approx(0.3, abs=1e-12)
-    assert folds_of(np.tile([[0.3, -0.2]], (64, 1)) / 2) == pytest.approx(0.25, abs=1e-12)
-
-
-def test_two_questions_that_disagree_have_a_negative_error():
-    # The halves have gaps -0.4 and 0.9; each takes the sign of the other.
-    assert folds_of([[-0.4], [0.9]]) == pytest.approx(-(0.4 + 0.9) / 2, abs=1e-12)
-
-
-def test_a_bin_empty_in_one_half_takes_that_halfs_sign():
-    # One question in bin 0 and one in bin 1: both halves are overconfident as a whole.
-    assert folds_of([[0.4, 0.0], [0.0, 0.9]]) == pytest.approx((0.4 + 0.9) / 2, abs=1e-12)
-
-
-def test_one_question_has_no_halves():
-    assert math.isnan(folds_of([[0.4, 0.1]])) and math.isnan(folds_of(np.zeros((0, 2))))
+@pytest.mark.parametrize(
+    ("gaps", "error"),
+    [
+        (np.full((64, 1), 0.3), 0.3),  # a gap that both halves share is counted whole
+        (np.tile([[0.3, -0.2]], (64, 1)) / 2, 0.25),
+        ([[-0.4], [0.9]], -(0.4 + 0.9) / 2),  # each of the halves takes the sign of the other
+        ([[0.4, 0.0], [0.0, 0.9]], (0.4 + 0.9) / 2),  # a half without items in a bin has the sign of its total there
+        ([[0.4, 0.1]], math.nan),  # one question has no halves
+        (np.zeros((0, 2)), math.nan),
+    ],
+    ids=range(6),
+)
+def test_gaps_of_halves(gaps, error):
+    assert folds_of(gaps) == pytest.approx(error, abs=1e-12, nan_ok=True)
 
 
 def test_a_million_items_of_many_questions():

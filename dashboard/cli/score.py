@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import click
 import msgspec
 
-from dashboard.cli.importing import FileOptions, file_options, import_options
+from dashboard.cli.importing import file_options, import_options
 from dashboard.cli.progress import print_remarks, progress_bar, refusal
 from dashboard.http.messages import message_with_allowed
 from dashboard.registry.keys import MetricsParameters
@@ -26,6 +26,7 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.reference_people import with_people
 
 Pairs = Sequence[tuple[str, str]]
+CONVENTIONS = ("binning", "human", "beta", "t", "failed", "common")  # options that are keys of a selection
 HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by default, each metric's own."
 
 
@@ -59,21 +60,13 @@ class Score(msgspec.Struct):
 def score_command(
     settings: Settings,
     paths: Sequence[Path],
-    dataset: str | None,
     metrics: str | None,
     as_json: bool,
-    binning: str | None,
-    human: str | None,
-    beta: str | None,
-    t: str | None,
-    failed: str | None,
-    common: str | None,
     grading: str | None,
-    **options: Unpack[FileOptions],
+    **stated: Any,
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
-    given = (("binning", binning), ("human", human), ("beta", beta), ("t", t), ("failed", failed), ("common", common))
-    conventions = [(key, value) for key, value in given if value is not None]
+    conventions = [(key, value) for key in CONVENTIONS if (value := stated.pop(key)) is not None]
     store = open_store(settings.store)
     try:
         # A mistake in the options is reported before a large file is read.
@@ -81,14 +74,7 @@ def score_command(
         request = read_address([*conventions, *named], lambda name: read_facets(store.snapshot(), name), MetricsParameters)
         with (
             progress_bar("Scoring") as progress,
-            open_dry_run(
-                store,
-                paths,
-                import_options(options, store, dataset=dataset),
-                form=options["form"],
-                content="datasets",
-                progress=progress,
-            ) as dry_run,
+            open_dry_run(store, paths, import_options(store, **stated), content="datasets", progress=progress) as dry_run,
         ):
             named_grading = [] if grading is None else [("grading", grading)]  # only the files say which gradings exist
             result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)

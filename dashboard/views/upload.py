@@ -249,6 +249,7 @@ class UploadParameters(Parameters, frozen=True):
     def options(self) -> ImportOptions:
         """The options of the import."""
         return ImportOptions(
+            form=self.format,
             dataset=self.dataset,
             model=self.model,
             elicitation=self.elicitation,
@@ -323,7 +324,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         mappings = _mappings(given.mapping)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
-            name=clean_name(given.filename) or received.name or "upload", form=given.format,
+            name=clean_name(given.filename) or received.name or "upload",
             options=replace(given.options(), readers=_uploader(), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,

@@ -84,7 +84,7 @@ def copied(path: Path, dataset: str, store: Path) -> None:
 def checked(path: Path, dataset: str, store: Path) -> None:
     """Do everything that is done before anything is stored: read, check, grade, name the runs."""
     with open_staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
-        read_and_check(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
+        read_and_check(area, [path], ImportOptions(dataset=dataset), None, lambda what, done, total: None)
 
 
 def published(path: Path, dataset: str, store: Path) -> None:

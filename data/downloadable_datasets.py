@@ -40,7 +40,7 @@ class PublicImport(msgspec.Struct, frozen=True):
     classes: tuple[str, ...] = ()
 
     def options(self) -> ImportOptions:
-        return ImportOptions(dataset=self.dataset, model=self.model, classes=self.classes)
+        return ImportOptions(form=self.format, dataset=self.dataset, model=self.model, classes=self.classes)
 
 
 class PublicDataset(msgspec.Struct, frozen=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
 
 import click
 import numpy as np
 
-from dashboard.cli.importing import FileOptions, file_options, import_options
+from dashboard.cli.importing import file_options, import_options
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
 from dashboard.http.messages import error_message, message_with_allowed
 from dashboard.settings import Settings
@@ -123,7 +123,6 @@ def _read_compared(context: click.Context, parameter: click.Parameter, keys: tup
 def check_command(
     settings: Settings,
     paths: Sequence[Path],
-    dataset: str | None,
     most: list[Limit],
     least: list[Limit],
     not_worse: list[Metric],
@@ -133,7 +132,7 @@ def check_command(
     summary: Path | None,
     junit: Path | None,
     store: str | None,
-    **options: Unpack[FileOptions],
+    **stated: Any,
 ) -> None:
     """Check the answers in files against limits and a baseline. Nothing is stored, and no server is needed.
 
@@ -147,12 +146,10 @@ def check_command(
         raise click.UsageError("--not-worse and --baseline belong together, as in --not-worse brier --baseline RUN.")
     try:
         with ExitStack() as stack:
-            used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, dataset, options))
+            used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, stated))
             progress = stack.enter_context(progress_bar("Checking"))
-            chosen = import_options(options, used, dataset=dataset)
-            dry_run = stack.enter_context(
-                open_dry_run(used, paths, chosen, form=options["form"], content="datasets", progress=progress)
-            )
+            options = import_options(used, **stated)
+            dry_run = stack.enter_context(open_dry_run(used, paths, options, content="datasets", progress=progress))
             runs = incoming_runs(dry_run.snapshot, dry_run.report.runs, dry_run.stored, ())
             verdicts = judge(dry_run, runs, query, [*most, *least], not_worse, reference, strict)
     except Refused as refused:
@@ -180,9 +177,7 @@ def check_command(
 
 
 @contextmanager
-def _prepared(
-    store: Store, baseline: str | None, dataset: str | None, options: FileOptions
-) -> Iterator[tuple[Store, str | None]]:
+def _prepared(store: Store, baseline: str | None, stated: dict[str, Any]) -> Iterator[tuple[Store, str | None]]:
     """Yield the store to measure in, and the id of the baseline. A file goes into a copy of the store, made for this."""
     path = Path(baseline) if baseline and Path(baseline).exists() else None
     empty = store.version() == "0"
@@ -199,7 +194,7 @@ def _prepared(
             if path is None:
                 yield copy, baseline
                 return
-            runs = import_paths(copy, [path], import_options(options, copy, dataset=dataset), form=options["form"]).runs
+            runs = import_paths(copy, [path], import_options(copy, **stated)).runs
             if len(runs) != 1:
                 raise CannotCheck(f"{path} holds {counted(len(runs), 'run')}; a baseline is the answers of one run.")
             yield copy, runs[0]

@@ -104,7 +104,7 @@ def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
         paths = _download(dataset, address, Path(folder))
         for part, files in zip(dataset.imports, paths, strict=True):
-            report = import_paths(store, files, part.options(), form=part.format)
+            report = import_paths(store, files, part.options())
             print_report(report)
 
 

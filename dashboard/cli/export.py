@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-import zipfile
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,8 +58,7 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
         for name, table in parts.tables.items():
             opened.write(table, form, folder / f"{name}.{form}")
         if dest.suffix.lower() == ".zip":
-            _zip(folder, draft / "zip")
-            folder = draft / "zip"
+            folder = Path(shutil.make_archive(str(draft / dataset), "zip", draft, dataset))
         _check_new(dest)
         folder.replace(dest)
     withdrawn = f"; {parts.withdrawn:,} withdrawn left out" if parts.withdrawn else ""
@@ -140,9 +139,3 @@ def _draft(store: Store, dest: Path) -> Iterator[Path]:
 def _check_new(dest: Path) -> None:
     if os.path.lexists(dest):
         raise CommandRefused(f"{dest} already exists; choose another name")
-
-
-def _zip(folder: Path, target: Path) -> None:
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            archive.write(path, path.relative_to(folder.parent))

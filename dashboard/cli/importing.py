@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace as with_changes
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, seed_empty_store
+from dashboard.cli.progress import CommandRefused, checked, print_remarks, progress_bar, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
 from data.importing.column_mapping import (
@@ -35,50 +35,18 @@ from data.importing.distributed_import import (
     parquet_files,
     prepare,
     publish,
-    with_group,
 )
 from data.importing.ingest import import_paths, open_dry_run
 from data.importing.report import Refused, Report
 from data.importing.seed import SAMPLES
-from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, ImportOptions, Repeats
+from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, ImportOptions
 from data.plurals import counted
 from data.readers import formats, readers
 from data.recalibration_maps import SCORE_MAPS
 from data.store import Store, open_store
-from data.store.run_tags import LABEL, BadTag, checked_tag, read_tag
+from data.store.run_tags import LABEL, checked_tag, read_tag
 
-
-class FileOptions(TypedDict):
-    """Values of the options; None for an option that was not given."""
-
-    form: str | None
-    model: str | None
-    elicitation: str | None
-    classes: str | None
-    confidence_scale: str
-    respondents: bool
-    repeats: Repeats | None
-    align: str | None
-    series: int | None
-    refuse_same_answers: bool
-    columns: tuple[tuple[str, str], ...]
-    words: dict[str, float]
-    mapping: str | None
-    map: str | None
-    agreement: bool
-    confidence_pattern: str
-
-
-def checked(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a ``callback`` that reads what was given for an option; what is invalid is reported with the option."""
-
-    def callback(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
-        try:
-            return read(given)
-        except (BadMapping, BadTag, ValueError) as error:
-            raise click.BadParameter(str(error)) from error
-
-    return callback
+Command = Callable[..., None]
 
 
 def _matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[str | None], str | None]:
@@ -109,7 +77,16 @@ def _check_form(form: str | None) -> str | None:
 read_tags = checked(lambda texts: tuple(map(read_tag, texts)))
 
 
-def repeats_and_align(command: Callable[..., None]) -> Callable[..., None]:
+def scale_option(help: str) -> Callable[[Command], Command]:
+    """Return the option for ``ImportOptions.percent``."""
+    scales = click.Choice(["unit", "percent"])
+    percent = checked(lambda scale: scale == "percent")
+    return click.option(
+        "--confidence-scale", "percent", type=scales, default="unit", show_default=True, callback=percent, help=help
+    )
+
+
+def repeats_and_align(command: Command) -> Command:
     """Add the options for several rows of one question, and for ids of questions that differ from the dataset."""
     align = click.option(
         "--align",
@@ -121,16 +98,10 @@ def repeats_and_align(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--repeats", type=click.Choice(REPEATS), help=repeats)(align(command))
 
 
-def file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the argument for paths and the options of ``FileOptions`` to a command."""
+def file_options(command: Command) -> Command:
+    """Add the argument for paths, and options that ``import_options`` takes, named like the fields of ``ImportOptions``."""
     for decorate in (
-        click.option(
-            "--confidence-scale",
-            type=click.Choice(["unit", "percent"]),
-            default="unit",
-            show_default=True,
-            help="Scale of the confidences: 0 to 1, or 0 to 100.",
-        ),
+        scale_option("Scale of the confidences: 0 to 1, or 0 to 100."),
         click.option("--respondents", is_flag=True, help="Each value in the column `sample` is a person who answered."),
         click.option(
             "--refuse-same-answers",
@@ -155,7 +126,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--words",
             metavar="WORD=SHARE,...",
-            callback=checked(lambda text: read_words(text) if text else {}),
+            callback=checked(lambda text: tuple(read_words(text).items()) if text else ()),
             help="What words of confidence mean, as in 'certain=.95'.",
         ),
         click.option(
@@ -174,7 +145,12 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             "--map", type=click.Choice(SCORE_MAPS), help="Makes probabilities of scores that are none, fitted to other questions."
         ),
         click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
-        click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
+        click.option(
+            "--classes",
+            metavar="A,B,C",
+            callback=checked(lambda text: tuple(name.strip() for name in text.split(",")) if text else ()),
+            help="Order of the classes in a new dataset or in ChaosNLI predictions.",
+        ),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
         click.option("--as", "form", metavar="FORMAT", callback=checked(_check_form), help="Format; detected by default."),
@@ -192,61 +168,19 @@ def format_list() -> str:
     return "\n".join(["\b", "Formats (details in docs/formats.md):", *lines])
 
 
-def labelled(tags: tuple[tuple[str, str], ...], label: str | None) -> tuple[tuple[str, str], ...]:
-    """Return tags with the label of a run, which is one, too."""
-    return (*tags, checked_tag(LABEL, label)) if label else tags
-
-
-def import_options(
-    options: FileOptions,
-    store: Store,
-    *,
-    dataset: str | None,
-    title: str | None = None,
-    replace: bool = False,
-    names: bool = False,
-    tags: tuple[tuple[str, str], ...] = (),
-) -> ImportOptions:
-    """Return the import's options for the options given on the command line."""
+def import_options(store: Store, mapping: str | None, **stated: Any) -> ImportOptions:
+    """Return the options of an import, as stated on the command line. ``mapping`` names a kept mapping or a file."""
     try:
-        mappings = kept_mappings(mappings_folder(store))
-        named = options["mapping"]
-        own = next((mapping for mapping in mappings if mapping.name == named), None)
-        if named and own is None:
-            if not Path(named).is_file():
-                kept = ", ".join(mapping.name for mapping in mappings) or "none"
-                raise click.BadParameter(f"there is no mapping or file {named!r}; kept are: {kept}", param_hint="--mapping")
-            own = read_mapping(Path(named))
+        mappings = kept_mappings(store.local / MAPPINGS)
+        own = next((kept for kept in mappings if kept.name == mapping), None)
+        if mapping and own is None:
+            if not Path(mapping).is_file():
+                names = ", ".join(kept.name for kept in mappings) or "none"
+                raise click.BadParameter(f"there is no mapping or file {mapping!r}; kept are: {names}", param_hint="--mapping")
+            own = read_mapping(Path(mapping))
     except BadMapping as error:
         raise CommandRefused(str(error)) from error
-    return ImportOptions(
-        dataset=dataset,
-        title=title,
-        model=options["model"],
-        elicitation=options["elicitation"],
-        percent=options["confidence_scale"] == "percent",
-        respondents=options["respondents"],
-        refuse_same_answers=options["refuse_same_answers"],
-        repeats=options["repeats"],
-        align=options["align"],
-        series=options["series"],
-        classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
-        replace=replace,
-        names=names,
-        tags=tags,
-        columns=options["columns"],
-        words=tuple(options["words"].items()),
-        confidence_pattern=options["confidence_pattern"],
-        map=options["map"],
-        agreement=options["agreement"],
-        mapping=own,
-        mappings=tuple(mappings),
-    )
-
-
-def mappings_folder(store: Store) -> Path:
-    """Return the folder of this host in which the mappings of a store are kept."""
-    return store.local / MAPPINGS
+    return ImportOptions(**stated, mapping=own, mappings=tuple(mappings))
 
 
 ATTEMPTS = 3  # attempts to type a password
@@ -271,28 +205,22 @@ ATTEMPTS = 3  # attempts to type a password
 def import_command(
     settings: Settings,
     paths: Sequence[Path],
-    dataset: str | None,
-    title: str | None,
-    replace: bool,
-    names: bool,
     tags: tuple[tuple[str, str], ...],
     label: str | None,
     save_mapping: str | None,
     dry_run: bool,
-    **options: Unpack[FileOptions],
+    **stated: Any,
 ) -> None:
     """Import datasets and runs from files, folders and zips.
 
     If anything is wrong, nothing is imported. If the store is empty and the files answer a bundled dataset, it comes first.
     """
     store = open_store(settings.store)
-    if dataset in SAMPLES:
+    if stated["dataset"] in SAMPLES:
         seed_empty_store(store)
-    chosen = import_options(
-        options, store, dataset=dataset, title=title, replace=replace, names=names, tags=labelled(tags, label)
-    )
-    chosen = with_changes(chosen, password=settings.grace_password or None)
-    report = (_try if dry_run else _import)(store, paths, chosen, options["form"])
+    tags = (*tags, checked_tag(LABEL, label)) if label else tags
+    options = import_options(store, tags=tags, password=settings.grace_password or None, **stated)
+    report = (_try if dry_run else _import)(store, paths, options)
     for line in report.lines:
         click.echo(line)
     if save_mapping:
@@ -303,30 +231,27 @@ def import_command(
     print_remarks(report.repaired, warnings, report.hints)
 
 
-def _try(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:
-    with (
-        progress_bar("Reading") as progress,
-        open_dry_run(store, paths, options, form=form, content="all", progress=progress) as dry_run,
-    ):
+def _try(store: Store, paths: Sequence[Path], options: ImportOptions) -> Report:
+    with progress_bar("Reading") as progress, open_dry_run(store, paths, options, content="all", progress=progress) as dry_run:
         return dry_run.report
 
 
 def _save(store: Store, name: str, report: Report) -> None:
     """Keep the mapping of the table that was read. Raises ``CommandRefused`` unless it was one."""
     try:
-        path = keep_read_mapping(mappings_folder(store), name, report.mappings)
+        path = keep_read_mapping(store.local / MAPPINGS, name, report.mappings)
     except BadMapping as error:
         raise CommandRefused(f"{error}.") from error
     click.echo(f"mapping {name}: kept in {path}; files with the same columns will be read by it")
 
 
-def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:
+def _import(store: Store, paths: Sequence[Path], options: ImportOptions) -> Report:
     """Import the files. On a terminal, ask for the password of an encrypted zip."""
     attempts = ATTEMPTS if sys.stdin.isatty() else 0
     while True:
         try:
             with progress_bar("Importing") as progress:
-                return import_paths(store, paths, options, form=form, progress=progress)
+                return import_paths(store, paths, options, progress=progress)
         except Refused as refused:
             locked = [problem for problem in refused.problems if problem.hint == "password"]
             if not locked or not attempts:
@@ -336,7 +261,7 @@ def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: s
             password = click.prompt("Password", hide_input=True, default="", show_default=False, err=True)
             if not password:
                 raise
-            options = with_changes(options, password=password)
+            options = replace(options, password=password)
 
 
 if TYPE_CHECKING:
@@ -351,9 +276,7 @@ RETRIES = 2  # retries of a group whose worker was lost
 @click.option("--dataset", metavar="ID", required=True, help="The dataset that the files answer; it must be in the store.")
 @click.option("--model", help="The model, if the files do not say.")
 @click.option("--elicitation", help="How the confidence was elicited, if the files do not say.")
-@click.option(
-    "--confidence-scale", type=click.Choice(["unit", "percent"]), default="unit", show_default=True, help="0 to 1, or 0 to 100."
-)
+@scale_option("0 to 1, or 0 to 100.")
 @click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
 @repeats_and_align
 @click.option(
@@ -366,15 +289,10 @@ def batch_command(
     settings: Settings,
     source: Path,
     dataset: str,
-    model: str | None,
-    elicitation: str | None,
-    confidence_scale: str,
-    tags: tuple[tuple[str, str], ...],
-    repeats: Repeats | None,
-    align: str | None,
     scheduler: str | None,
     workers: int | None,
     memory: str,
+    **stated: Any,
 ) -> None:
     """Import the answers in SOURCE, a Parquet file or a folder of them, with a Dask cluster.
 
@@ -386,10 +304,7 @@ def batch_command(
     store = open_store(settings.store)
     if dataset not in store.snapshot().states:
         raise CommandRefused(f"There is no dataset {dataset!r} in the store; import it first.")
-    percent = confidence_scale == "percent"
-    options = ImportOptions(
-        dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags, repeats=repeats, align=align
-    )
+    options = ImportOptions(dataset=dataset, **stated)
     with _client(scheduler, workers) as client:
         by_file = client.gather(client.map(groups_of_file, parquet_files(source)))
         groups = merge_groups([group for in_file in by_file for group in in_file])
@@ -407,9 +322,7 @@ def _import_part(client: Client, store: Store, groups: list[Group], options: Imp
     from distributed import as_completed
 
     futures = {
-        client.submit(
-            prepare, store.url, group, with_group(options, group), memory_limit=memory, pure=False, retries=RETRIES
-        ): group
+        client.submit(prepare, store.url, group, options, memory_limit=memory, pure=False, retries=RETRIES): group
         for group in groups
     }
     problems: list[str] = []

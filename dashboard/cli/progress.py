@@ -6,9 +6,8 @@ import csv
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 import click
@@ -59,6 +58,21 @@ class CommandRefused(click.ClickException):
     """Ends the command with exit code 1."""
 
     exit_code = 1
+
+
+def checked(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a ``callback`` that reads what was given for an option; what is invalid is reported with the option."""
+
+    def callback(context: click.Context, parameter: click.Parameter, given: Any) -> Any:
+        try:
+            return read(given)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
+
+
+END_DATE = checked(lambda text: None if text is None else read_end(text))  # the value of an option that is a date or a time
 
 
 @contextmanager
@@ -181,18 +195,3 @@ def refusal_of(error: Exception) -> CommandRefused | None:
     if isinstance(error, BadModel | BadTag | NoSuchGuess | SessionError | TokenError):
         return CommandRefused(str(error))
     return None
-
-
-class EndDate(click.ParamType[datetime]):
-    """An end: a date, which means the end of that day, or a time. Both are UTC unless they say otherwise."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the end as a point in time."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            return read_end(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import click
 import msgspec
 
-from dashboard.cli.importing import FileOptions, file_options, import_options
+from dashboard.cli.importing import file_options, import_options
 from dashboard.cli.progress import print_remarks, progress_bar, refusal
 from dashboard.http.messages import message_with_allowed
 from dashboard.registry.keys import MetricsParameters
@@ -26,21 +26,8 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.reference_people import with_people
 
 Pairs = Sequence[tuple[str, str]]
+CONVENTIONS = ("binning", "human", "beta", "t", "failed", "common")  # options that are keys of a selection
 HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by default, each metric's own."
-
-
-class Score(msgspec.Struct):
-    """The leaderboard of the runs in a file, ranked among themselves, and what importing the file would report."""
-
-    leaderboard: Leaderboard
-    runs: list[IncomingRun]
-    warnings: list[str]
-    repaired: dict[str, int]
-
-    def json(self) -> bytes:
-        """Return the response of ``/api/v1/leaderboard`` with the report of the import added."""
-        report = {"runs": self.runs, "warnings": self.warnings, "repaired": self.repaired}
-        return msgspec.json.encode(msgspec.structs.asdict(self.leaderboard) | report)
 
 
 @click.command("score")
@@ -59,21 +46,13 @@ class Score(msgspec.Struct):
 def score_command(
     settings: Settings,
     paths: Sequence[Path],
-    dataset: str | None,
     metrics: str | None,
     as_json: bool,
-    binning: str | None,
-    human: str | None,
-    beta: str | None,
-    t: str | None,
-    failed: str | None,
-    common: str | None,
     grading: str | None,
-    **options: Unpack[FileOptions],
+    **stated: Any,
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
-    given = (("binning", binning), ("human", human), ("beta", beta), ("t", t), ("failed", failed), ("common", common))
-    conventions = [(key, value) for key, value in given if value is not None]
+    conventions = [(key, value) for key in CONVENTIONS if (value := stated.pop(key)) is not None]
     store = open_store(settings.store)
     try:
         # A mistake in the options is reported before a large file is read.
@@ -81,33 +60,28 @@ def score_command(
         request = read_address([*conventions, *named], lambda name: read_facets(store.snapshot(), name), MetricsParameters)
         with (
             progress_bar("Scoring") as progress,
-            open_dry_run(
-                store,
-                paths,
-                import_options(options, store, dataset=dataset),
-                form=options["form"],
-                content="datasets",
-                progress=progress,
-            ) as dry_run,
+            open_dry_run(store, paths, import_options(store, **stated), content="datasets", progress=progress) as dry_run,
         ):
             named_grading = [] if grading is None else [("grading", grading)]  # only the files say which gradings exist
-            result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
+            board, runs = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
             raise
         raise click.BadParameter(message_with_allowed(error), param_hint=f"--{error.field}") from error
     except Refused as refused:
         raise refusal(refused, "scored") from refused
+    report = dry_run.report
     if as_json:
-        click.echo(result.json())
+        imported = {"runs": runs, "warnings": report.warnings, "repaired": dict(sorted(report.repaired.items()))}
+        click.echo(msgspec.json.encode(msgspec.structs.asdict(board) | imported))
         return
-    for line in score_lines(result):
+    for line in score_lines(board, runs):
         click.echo(line)
-    print_remarks(result.repaired, result.warnings, dry_run.report.hints)
+    print_remarks(report.repaired, report.warnings, report.hints)
 
 
-def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score:
-    """Compute metrics of the runs in a dry run.
+def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> tuple[Leaderboard, list[IncomingRun]]:
+    """Compute metrics of the runs in a dry run, ranked among themselves.
 
     ``conventions`` are keys of a selection and their values, such as ``("binning", "mass15")``. Raises ``BadRequest`` if one has
     an invalid value.
@@ -117,16 +91,16 @@ def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Sco
     selection = read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
     runs = incoming_runs(snapshot, report.runs, dry_run.stored, report.gradings)
     measured = with_people(snapshot, selection.dataset, selection.people)
-    return Score(leaderboard(measured, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
+    return leaderboard(measured, selection, metrics), runs
 
 
-def score_lines(score: Score) -> Iterator[str]:
-    """Yield a score as text: a line per run, followed by a line per metric with its value or the reason why it has none."""
-    facts = {run.run: run for run in score.runs}
-    for row in score.leaderboard.rows:
+def score_lines(board: Leaderboard, runs: Sequence[IncomingRun]) -> Iterator[str]:
+    """Yield a line per run, followed by a line per metric with its value or the reason why it has none."""
+    facts = {run.run: run for run in runs}
+    for row in board.rows:
         run = facts[row.run]
         line = f"{row.model} ({row.elicitation}): {answered(run)}"
-        if score.leaderboard.common is not None:
+        if board.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else f", its own: {row.unranked}"
         yield line + (f"; in the store as run {run.run}" if run.already_stored else "")

@@ -24,22 +24,17 @@ from data.store.tokens_and_readers import MINUTES, TokenError, Tokens, new_code
 PATIENCE = 2.0  # seconds to wait for the port to become free
 
 
-class _SettingType(click.ParamType[Any]):
-    """The value of a setting, checked in the same way as its environment variable."""
-
-    def __init__(self, setting: str) -> None:
-        self.name = setting
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return read_setting(self.name, str(value))
-        except ValueError as expected:
-            self.fail(f"must be {expected}, not {value!r}", param, ctx)
+def _read(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    """Return the value of a setting, checked in the same way as its environment variable."""
+    try:
+        return None if text is None else read_setting(str(parameter.name), text)
+    except ValueError as expected:
+        raise click.BadParameter(f"must be {expected}, not {text!r}") from expected
 
 
 @click.command()
-@click.option("--host", type=_SettingType("host"), help="Address to listen on, instead of CLUELINE_HOST.")
-@click.option("--port", type=_SettingType("port"), help="Port to listen on, instead of CLUELINE_PORT.")
+@click.option("--host", metavar="HOST", callback=_read, help="Address to listen on, instead of CLUELINE_HOST.")
+@click.option("--port", metavar="PORT", callback=_read, help="Port to listen on, instead of CLUELINE_PORT.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser of this machine, if it has one.")
 @click.pass_obj
 def serve(settings: Settings, opens: bool, **overrides: Any) -> None:

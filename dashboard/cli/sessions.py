@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from dashboard.access.rights import is_loopback, is_public
-from dashboard.cli.progress import EndDate, print_report, seed_empty_store
+from dashboard.cli.progress import END_DATE, print_report, seed_empty_store
 from dashboard.settings import Settings
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_definition import ModeKey
@@ -38,7 +38,7 @@ from data.store.tokens_and_readers import Tokens
 @click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="Attention checks to add to them.")
 @click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many can join.")
 @click.option("--personal", is_flag=True, help="Print a link for each player, so that nobody can join twice.")
-@click.option("--until", type=EndDate(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
+@click.option("--until", callback=END_DATE, metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link; by default CLUELINE_URL.")
 @click.pass_obj

@@ -9,12 +9,10 @@ import click
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.cli.progress import CommandRefused, EndDate
+from dashboard.cli.progress import END_DATE, CommandRefused
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import RIGHTS, Right, Tokens
-
-UNTIL = EndDate()
 
 
 @click.group("token")
@@ -31,7 +29,7 @@ def token_group() -> None:
     show_default=True,
     help="read; upload, which can also read and change runs; or admin, which can also read every dataset and make it private.",
 )
-@click.option("--until", type=UNTIL, metavar="DATE", help="When it expires: a date or a time, UTC. Never by default.")
+@click.option("--until", callback=END_DATE, metavar="DATE", help="When it expires: a date or a time, UTC. Never by default.")
 @click.pass_obj
 def create(settings: Settings, name: str, rights: Right, until: datetime | None) -> None:
     """Create a token called NAME and print it. It cannot be shown again, because only its hash is stored."""
@@ -62,7 +60,7 @@ def _tokens(settings: Settings) -> Tokens:
 
 @click.command("sign")
 @click.argument("link", required=False)
-@click.option("--until", type=EndDate(), metavar="DATE", help="When the link expires: a date or a time, UTC.")
+@click.option("--until", callback=END_DATE, metavar="DATE", help="When the link expires: a date or a time, UTC.")
 @click.option("--revoke-all", is_flag=True, help="Revoke all links signed so far.")
 @click.pass_obj
 def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:

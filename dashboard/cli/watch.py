@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from functools import partial
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
 from dashboard.uploads.watching import EVERY, Watch, WatchedFile, watch, watched_files
-from data.importing.staging import ImportOptions, Repeats
+from data.importing.staging import ImportOptions
 from data.plurals import counted
 from data.store import Store, open_store
 
@@ -33,9 +34,7 @@ def watch_command(
     place: str,
     once: bool,
     every: float | None,
-    dataset: str | None,
-    repeats: Repeats | None,
-    align: str | None,
+    **stated: Any,
 ) -> None:
     """Import logs of Inspect, lm-eval and HELM, tables and bundles, as they are finished, each once.
 
@@ -44,7 +43,7 @@ def watch_command(
     refused. A server watches CLUELINE_WATCH in the same way.
     """
     store = open_store(settings.store)
-    watched = Watch(store, place, partial(_run, store), ImportOptions(dataset=dataset, repeats=repeats, align=align))
+    watched = Watch(store, place, partial(_run, store), ImportOptions(**stated))
     if not once:
         for name, file in _refused(watched).items():
             _say(name, file)

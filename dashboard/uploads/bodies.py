@@ -39,15 +39,11 @@ ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # compression is detecte
 
 @dataclass
 class Received:
-    """A received file.
-
-    ``name`` is the sender's name for it, cleaned; None if the sender gave none. ``fields`` are the keys and values of the form
-    that contained it.
-    """
+    """A received file."""
 
     path: Path
-    name: str | None
-    fields: list[tuple[str, str]] = field(default_factory=list)
+    name: str | None  # the sender's name for it, cleaned; None if the sender gave none
+    fields: list[tuple[str, str]] = field(default_factory=list)  # keys and values of the form that contained it
 
 
 def check_type() -> None:
@@ -151,11 +147,7 @@ class LimitedFile:
         self._file = path.open("wb")
 
     def write(self, chunk: bytes) -> int:
-        """Append a chunk.
-
-        Raises ``RequestEntityTooLarge`` if the file would be too large, and ``StoreError`` if the chunk cannot be written to the
-        disk.
-        """
+        """Append a chunk. Raises ``RequestEntityTooLarge`` beyond the greatest size, ``StoreError`` if the disk fails."""
         self.written += len(chunk)
         if self.written > self._max_bytes:
             raise RequestEntityTooLarge
@@ -177,15 +169,12 @@ class LimitedFile:
 
 
 class PacedStream:
-    """A stream that is read in small chunks, because a large read blocks until all of it has arrived.
-
-    ``count`` is the number of bytes read so far, and ``last`` the time of ``time.monotonic`` at which the last read ended.
-    """
+    """A stream that is read in small chunks, because a large read blocks until all of it has arrived."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.count = 0
-        self.last = time.monotonic()
+        self.count = 0  # bytes read so far
+        self.last = time.monotonic()  # when the last read ended
 
     def read(self, size: int = CHUNK) -> bytes:
         """Read at most ``CHUNK`` bytes."""

@@ -51,28 +51,21 @@ log = logging.getLogger("dashboard.uploads.import_process")  # this module runs 
 
 
 class ImportJob(msgspec.Struct):
-    """An uploaded file and what to do with it.
-
-    ``name`` is the file's name in reports. A ``form`` of None is detected. ``largest`` is the maximum size of the unpacked file,
-    in bytes, and ``rows`` the maximum number of bad rows to report. ``content`` is what the file may contain. The datasets in
-    ``hidden`` do not exist for the uploader. The roles of the columns of a published table are kept in the folder ``mappings`` of
-    the store, under the name ``save_mapping``, unless that is blank.
-    """
+    """An uploaded file and what to do with it."""
 
     store: str
     path: str
-    name: str
-    form: str | None
+    name: str  # of the file in reports
     options: ImportOptions
     by: str
     dry_run: bool
-    largest: int
-    rows: int
+    largest: int  # maximum size of the unpacked file, in bytes
+    rows: int  # maximum number of bad rows to report
     threads: int = 2
     request_id: str = ""
-    content: Content = "runs"
-    hidden: list[str] = []
-    save_mapping: str = ""
+    content: Content = "runs"  # what the file may contain
+    hidden: list[str] = []  # datasets that do not exist for the uploader
+    save_mapping: str = ""  # name under which the roles of the columns of a published table are kept, unless it is blank
 
 
 REMEDIES: dict[Hint, str] = {
@@ -216,13 +209,12 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
     try:
         if job.dry_run:
             with open_dry_run(
-                store, paths, job.options, form=job.form, names=names, content=job.content, largest=job.largest, hidden=job.hidden
+                store, paths, job.options, names=names, content=job.content, largest=job.largest, hidden=job.hidden
             ) as dry_run:
                 return Accepted(msgspec.Raw(msgspec.json.encode(_dry_run_report(dry_run))), False)
         report = import_paths(
-            store, paths, job.options, form=job.form, names=names, by=job.by, content=job.content, largest=job.largest,
-            hidden=job.hidden,
-        )  # fmt: skip
+            store, paths, job.options, names=names, by=job.by, content=job.content, largest=job.largest, hidden=job.hidden
+        )
         result = _import_report(store.snapshot(), report)
         if job.save_mapping:
             _save_mapping(job.save_mapping, store, report, result)
@@ -251,10 +243,7 @@ def _bad_row(problem: Problem) -> BadRow:
         remedy = f"add {' or '.join(f'column.{choice}' for choice in problem.choices)}"
     elif problem.hint == "words":
         remedy = f"add words={','.join(problem.choices)}, with a share from 0 to 1 for each"
-    return BadRow(
-        problem.file, problem.line, problem.row, problem.column, problem.value, problem.reason, problem.hint, remedy,
-        problem.choices,
-    )  # fmt: skip
+    return BadRow(**vars(problem), remedy=remedy)
 
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -53,18 +52,14 @@ def incoming_runs(
     store already had. ``gradings`` are pairs of the id of a stored run and the name of a grading that it gets.
     """
     shared = [field for field in IncomingRun.__struct_fields__ if field not in ("already_stored", "stored", "gradings")]
-    added = defaultdict(list)
-    for name, grading in gradings:
-        added[name].append(grading)
-    facts = [run(snapshot, name) for name in names]
     return [
         IncomingRun(
             **{field: getattr(row, field) for field in shared},
             already_stored=row.run in stored,
             stored=row.run in stored,
-            gradings=added[row.run],
+            gradings=[grading for name, grading in gradings if name == row.run],
         )
-        for row in facts
+        for row in (run(snapshot, name) for name in names)
     ]
 
 

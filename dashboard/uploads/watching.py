@@ -208,7 +208,7 @@ class Watch:
         except BadMapping as error:
             raise StoreError(str(error)) from error
         job = ImportJob(
-            self.store.url, str(path), path.name, None, options, WRITER, dry_run=False, largest=MAX_UNPACKED_BYTES, rows=SAID,
+            self.store.url, str(path), path.name, options, WRITER, dry_run=False, largest=MAX_UNPACKED_BYTES, rows=SAID,
             content="all",
         )  # fmt: skip
         try:

@@ -250,6 +250,7 @@ class UploadParameters(Parameters, frozen=True):
         """The options of the import: those of the same names, and others."""
         named = {option.name for option in fields(ImportOptions)} - {"classes", "mapping"}
         return ImportOptions(
+            form=self.format,
             percent=self.confidence_scale == "percent",
             decisions=self.grades,
             tags=(*self.tag, *([(LABEL, self.label)] if self.label else [])),
@@ -309,7 +310,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         mappings = _mappings(given.mapping)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
-            name=clean_name(given.filename) or received.name or "upload", form=given.format,
+            name=clean_name(given.filename) or received.name or "upload",
             options=replace(given.options(), readers=_uploader(), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,

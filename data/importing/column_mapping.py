@@ -50,22 +50,14 @@ class BadMapping(ValueError):
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """Columns by role.
-
-    Attributes:
-        columns: names of all columns of the table that the mapping was made for; tables with the same columns find it.
-        roles: role -> names of its columns.
-        words: lower-case words of confidence -> what they mean, from 0 to 1.
-        percent: whether confidences run from 0 to 100; None if the values show it.
-        pattern: how outputs state a confidence, as in ``read_pattern``; blank if they do not.
-    """
+    """Columns by role."""
 
     name: str = ""
-    columns: tuple[str, ...] = ()
-    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    words: dict[str, float] = field(default_factory=dict)
-    percent: bool | None = None
-    pattern: str = ""
+    columns: tuple[str, ...] = ()  # of the table that the mapping was made for; tables with the same columns find it
+    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role -> names of its columns
+    words: dict[str, float] = field(default_factory=dict)  # lower-case words of confidence -> what they mean, from 0 to 1
+    percent: bool | None = None  # whether confidences run from 0 to 100; None if the values show it
+    pattern: str = ""  # how outputs state a confidence, as in ``read_pattern``; blank if they do not
 
     def column(self, role: str) -> str | None:
         """Return the column of a role that one column has at most."""

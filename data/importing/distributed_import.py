@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -47,25 +48,16 @@ class Group:
 
 @dataclass(frozen=True)
 class PreparedRuns:
-    """The result of a worker for one group: rows for the catalogue, and the objects that it wrote.
-
-    Attributes:
-        before: the state of the dataset that the runs were prepared for; None if there is nothing to publish.
-        runs: rows of the catalogue's table ``runs``; none if the store already has the runs.
-        tables: rows of the other tables on runs, by name.
-        lines: of the report, including its warnings.
-        gradings: run and name of each grading that a stored run gets.
-        refusal: why the rows were refused, in which case nothing was written; otherwise None.
-    """
+    """The result of a worker for one group: rows for the catalogue, and the objects that it wrote."""
 
     label: str
-    before: State | None
-    runs: pl.DataFrame
-    tables: Mapping[str, pl.DataFrame]
-    objects: tuple[StoredObject, ...]
-    lines: tuple[str, ...]
-    refusal: str | None = None
-    gradings: tuple[tuple[str, str], ...] = ()
+    before: State | None = None  # of the dataset that the runs were prepared for; None if there is nothing to publish
+    runs: pl.DataFrame = field(default_factory=pl.DataFrame)  # rows of the table ``runs``; none if the store has the runs
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # rows of the other tables on runs, by name
+    objects: tuple[StoredObject, ...] = ()
+    lines: tuple[str, ...] = ()  # of the report, including its warnings
+    refusal: str | None = None  # why the rows were refused, in which case nothing was written
+    gradings: tuple[tuple[str, str], ...] = ()  # run and name of each grading that a stored run gets
 
 
 def parquet_files(source: Path) -> list[str]:
@@ -97,22 +89,25 @@ def merge_groups(groups: Sequence[Group]) -> list[Group]:
 def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1, memory_limit: str = "1GB") -> PreparedRuns:
     """Prepare the runs of a group, or say why their rows were refused: everything an import does except publishing.
 
-    The store must hold the dataset, which ``options`` must name. Beyond ``memory_limit``, DuckDB uses the disk. Raises
+    The store must hold the dataset, which ``options`` must name. Model and elicitation in the files override those that the
+    analyst states. Beyond ``memory_limit``, DuckDB uses the disk. Raises
     ``StoreError``.
     """
     with closing(open_store(url, threads=threads, memory_limit=memory_limit)) as store, scratch_folder() as folder:
         path = folder / "rows.parquet"
         _extract(group, path, threads, memory_limit)
+        stated: dict[str, Any] = {name: None for name in RUN_COLUMNS if getattr(group, name) is not None}
+        options = replace(options, form="responses", **stated)
         names = [Path(group.files[0]).name if len(group.files) == 1 else f"{len(group.files)} files"]
         with open_staging(store) as staging:
             try:
-                read_and_check(staging, [path], options, "responses", names, lambda label, done, total: None)
+                read_and_check(staging, [path], options, names, lambda label, done, total: None)
                 check_content(staging, "runs", [path], names)
             except Refused as refused:
-                return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), (), _reason(refused))
+                return PreparedRuns(group.label, refusal=_reason(refused))
             lines = (*staging.report.lines, *(f"warning: {warning}" for warning in staging.report.warnings))
             if not staging.changes():
-                return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), lines)
+                return PreparedRuns(group.label, lines=lines)
             objects = store.new_objects()
             try:
                 unpublished = make_unpublished_catalogue(staging, objects)
@@ -220,12 +215,3 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
         raise StoreMoved
     UnpublishedCatalogue(connection, path, store.objects, {dataset: current}, set(), runs, gradings).publish(connection)
     return runs
-
-
-def with_group(options: ImportOptions, group: Group) -> ImportOptions:
-    """Return the options for a group. Model and elicitation in the files override those that the analyst states."""
-    return replace(
-        options,
-        model=None if group.model is not None else options.model,
-        elicitation=None if group.elicitation is not None else options.elicitation,
-    )

@@ -13,7 +13,7 @@ import duckdb
 from data.importing.checks import run_checks
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Report, refuse
-from data.importing.staging import ImportOptions, Staging, open_staging
+from data.importing.staging import PEOPLE, ImportOptions, Staging, open_staging
 from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
@@ -23,7 +23,6 @@ from data.store.files import StoreFiles
 from data.store.run_files import Objects
 from data.store.tokens_and_readers import TokenError, Tokens
 
-NOT_RUNS = ("datasets", "exposures", "buzzes", "left_out_plays", "votes")  # what a file can bring as well as runs
 # What files may bring. "runs": only runs of one stored dataset; "datasets": also new datasets with their people; "all": also
 # changes to stored datasets.
 Content = Literal["runs", "datasets", "all"]
@@ -35,7 +34,6 @@ def import_paths(
     paths: Sequence[Path],
     options: ImportOptions,
     *,
-    form: str | None = None,
     names: Sequence[str] | None = None,
     by: str | None = None,
     content: Content = "all",
@@ -49,7 +47,6 @@ def import_paths(
 
     Args:
         paths: in order; later ones can answer questions of earlier ones.
-        form: key of a format; None to recognise the format of each path.
         names: what reports call the paths, for paths whose own names mean nothing to the analyst.
         by: name of the token of an upload; None for the command line.
         content: what the files may bring; anything else is refused.
@@ -61,7 +58,7 @@ def import_paths(
         version = store.version()
         try:
             with open_staging(store, largest, hidden) as staging:
-                read_and_check(staging, paths, options, form, names, progress)
+                read_and_check(staging, paths, options, names, progress)
                 check_ids(staging, hidden)
                 if content != "all":
                     check_content(staging, content, paths, names)
@@ -84,16 +81,12 @@ def import_paths(
 
 @dataclass(frozen=True)
 class DryRun:
-    """One dataset as it would be after the import.
-
-    The snapshot has the version of the store that was read. It holds no other datasets except those that the files bring.
-    ``report.runs`` are the ids of the runs in the files; the store already has those that are ``stored``.
-    """
+    """One dataset as it would be after the import."""
 
     dataset: str
-    snapshot: Snapshot
+    snapshot: Snapshot  # of the version of the store that was read, with this dataset and those that the files bring
     report: Report
-    stored: frozenset[str]
+    stored: frozenset[str]  # ids of the runs in the files that the store already has
 
 
 @contextmanager
@@ -102,7 +95,6 @@ def open_dry_run(
     paths: Sequence[Path],
     options: ImportOptions,
     *,
-    form: str | None = None,
     names: Sequence[str] | None = None,
     content: Content = "runs",
     largest: int = MAX_UNPACKED_BYTES,
@@ -117,7 +109,7 @@ def open_dry_run(
             resources = stack.enter_context(ExitStack())
             try:
                 staging = resources.enter_context(open_staging(store, largest, hidden))
-                read_and_check(staging, paths, options, form, names, progress)
+                read_and_check(staging, paths, options, names, progress)
                 check_ids(staging, hidden)
                 dataset = check_content(staging, content, paths, names)
                 check_private(staging, store, options.readers)
@@ -165,7 +157,6 @@ def read_and_check(
     staging: Staging,
     paths: Sequence[Path],
     options: ImportOptions,
-    form: str | None,
     names: Sequence[str] | None,
     progress: Progress,
 ) -> None:
@@ -177,8 +168,8 @@ def read_and_check(
         progress(f"reading {name or path.name}", done, steps)
         with staging.report.collecting():
             incoming = Incoming(path, staging, name, options.password)
-            reader = reader_for(incoming, form, options)
-            if form is None:
+            reader = reader_for(incoming, options.form, options)
+            if options.form is None:
                 staging.report.lines.append(f"{incoming.name}: read as {reader.FORMAT.key}")
             staging.report.formats.append(reader.FORMAT.key)
             reader.read(incoming, staging, options)
@@ -233,7 +224,7 @@ def check_content(staging: Staging, content: Content, paths: Sequence[Path], nam
     """
     name = ", ".join(names or [path.name for path in paths])
     run, new = staging.connection.execute, staging.report.datasets
-    for what in NOT_RUNS if content != "all" else ():
+    for what in ("datasets", *PEOPLE) if content != "all" else ():
         brought = [dataset for (dataset,) in run(f"select distinct dataset from new_{what} order by 1").fetchall()]
         if changed := [dataset for dataset in brought if dataset not in new]:
             brings = {"datasets": "other questions", "left_out_plays": "numbers of plays that are left out"}.get(what, what)

@@ -47,24 +47,16 @@ class ProblemKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a file cannot be imported, and where. In all texts, lone surrogates are replaced, because no report could hold them.
-
-    Attributes:
-        line: physical line, 1-based; None if the file as a whole is bad, and in documents that are not tables.
-        column, value: None if the problem does not concern one column or cell.
-        hint: what the analyst can state to fix it; None if only a change of the file helps.
-        row: in a document that is not a table, the row in words, such as ``question 12``; otherwise None.
-        choices: what the analyst can state, such as ``confidence=p_true``, for the hints ``column`` and ``words``.
-    """
+    """Why a file cannot be imported, and where. In all texts, lone surrogates are replaced, because no report could hold them."""
 
     file: str
-    line: int | None
-    column: str | None
+    line: int | None  # physical line, 1-based; None if the file as a whole is bad, and in documents that are not tables
+    column: str | None  # None, as the value, if the problem does not concern one column or cell
     value: str | None
     reason: str
-    hint: Hint | None = None
-    row: str | None = None
-    choices: tuple[str, ...] = ()
+    hint: Hint | None = None  # what the analyst can state to fix it; None if only a change of the file helps
+    row: str | None = None  # in a document that is not a table, the row in words, such as ``question 12``
+    choices: tuple[str, ...] = ()  # what the analyst can state, such as ``confidence=p_true``, for ``column`` and ``words``
 
     def __post_init__(self) -> None:
         for name in ("file", "column", "value", "reason", "row"):
@@ -152,40 +144,26 @@ def refuse(
 
 @dataclass
 class Report:
-    """What an import reports, collected while it runs.
+    """What an import reports, collected while it runs."""
 
-    Attributes:
-        problems: as found; one cell can have several.
-        more: number of problems that were only counted, by kind.
-        advice: sentences about what many problems have in common.
-        unread: whether a file could not be read, so that what depends on it cannot be checked.
-        hints: what the analyst can do about some of the warnings.
-        lines: a line for each dataset and run.
-        runs: ids of the runs of this import, including those already stored.
-        gradings: run and name of each grading that a stored run gets.
-        repaired: what was repaired, and how often.
-        skipped: (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
-        mappings: of the columns of foreign tables, as they were read.
-        tables: foreign tables of which the role of a column is asked.
-    """
-
-    problems: list[Problem] = field(default_factory=list)
-    more: Counter[ProblemKey] = field(default_factory=Counter)
-    advice: list[str] = field(default_factory=list)
-    unread: bool = False
+    problems: list[Problem] = field(default_factory=list)  # as found; one cell can have several
+    more: Counter[ProblemKey] = field(default_factory=Counter)  # number of problems that were only counted, by kind
+    advice: list[str] = field(default_factory=list)  # sentences about what many problems have in common
+    unread: bool = False  # whether a file could not be read, so that what depends on it cannot be checked
     warnings: list[str] = field(default_factory=list)
-    hints: list[Hint] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)  # what the analyst can do about some of the warnings
     formats: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # one for each dataset and run
     datasets: list[str] = field(default_factory=list)
-    runs: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)  # ids of the runs of this import, including those already stored
     stored: list[str] = field(default_factory=list)
-    gradings: list[tuple[str, str]] = field(default_factory=list)
+    gradings: list[tuple[str, str]] = field(default_factory=list)  # run and name of each grading that a stored run gets
     columns: list[str] = field(default_factory=list)
-    repaired: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)  # what was repaired, and how often
+    # (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
-    mappings: list[ColumnMapping] = field(default_factory=list)
-    tables: list[FirstRows] = field(default_factory=list)
+    mappings: list[ColumnMapping] = field(default_factory=list)  # of the columns of foreign tables, as they were read
+    tables: list[FirstRows] = field(default_factory=list)  # foreign tables of which the role of a column is asked
 
     def add(self, problems: Sequence[Problem], total: int) -> None:
         """Add the first problems of one kind, and count the others of the total."""

@@ -39,7 +39,7 @@ def seed(
     """Import bundles into a store that was never written to. Any other store stays as it is, and the report is empty."""
     if store.version() != "0":
         return Report()
-    return import_paths(store, bundles, ImportOptions(), form="bundle", progress=progress)
+    return import_paths(store, bundles, ImportOptions(form="bundle"), progress=progress)
 
 
 def remove_samples(store: Store, by: str | None) -> list[str]:
@@ -69,4 +69,4 @@ def restore_samples(store: Store, by: str | None) -> list[str]:
     ``by`` names the caller's token, None the operating-system user. Raises ``StoreError``.
     """
     missing = [bundle for bundle in BUNDLED if bundle.name not in store.snapshot().states]
-    return import_paths(store, missing, ImportOptions(), form="bundle", by=by).datasets if missing else []
+    return import_paths(store, missing, ImportOptions(form="bundle"), by=by).datasets if missing else []

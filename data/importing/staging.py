@@ -44,7 +44,7 @@ from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, TAGS, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, RESPONSES, TAGS, Column, stage
 from data.importing.table_contract import TABLES as CONTRACTS
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
@@ -61,19 +61,17 @@ ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.al
 Repeats = Literal["samples", "gradings"]
 REPEATS: tuple[Repeats, ...] = ("samples", "gradings")
 
-CREATE_TABLES = "".join(
-    f"""create table {table}_read (dataset varchar, {", ".join(f"{quoted(c.name)} {c.sql_type}" for c in columns)},
-    file integer, ordinal bigint);\n"""
-    for table, columns in CONTRACTS.items()
-)
+
+def columns_sql(contract: Sequence[Column]) -> str:
+    """Return SQL for the columns of a table of incoming rows."""
+    return f"dataset varchar, {', '.join(f'{quoted(c.name)} {c.sql_type}' for c in contract)}, file integer, ordinal bigint"
+
+
 TABLES = f"""
-{CREATE_TABLES}
+{"".join(f"create table {table}_read ({columns_sql(contract)});" for table, contract in CONTRACTS.items())}
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
-    guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
-    state varchar, sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
-    file integer, ordinal bigint);
+create table copied_responses ({columns_sql(RESPONSES)}, attributes {TYPES["responses"]["attributes"]});
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
@@ -87,9 +85,15 @@ create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
+# Tables of what people did, and which of them are replaced together.
+PEOPLE = {"exposures": "buzzes", "buzzes": "buzzes", "left_out_plays": "buzzes", "votes": "votes"}
 STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "left_out_plays", "votes", "runs", "tags", "attributes")
 
-VIEWS = """
+KEPT = "".join(
+    f"create view kept_{table} as from store.{table} anti join (from replaced_people where what = '{what}') using (dataset);"
+    for table, what in PEOPLE.items()
+)
+VIEWS = f"""{KEPT}
 create view datasets as
     select distinct on (dataset) dataset, title, kind, simulated, classes from datasets_read
     union all select dataset, title, kind, simulated, classes from store.datasets anti join datasets_read using (dataset);
@@ -106,11 +110,6 @@ create view questions as
     ) q left join new_answers v using (dataset, question_id);
 create view clues as
     from new_clues union all by name from store.clues anti join (select distinct dataset from new_clues) using (dataset);
-create view kept_exposures as from store.exposures anti join (from replaced_people where what = 'buzzes') using (dataset);
-create view kept_buzzes as from store.buzzes anti join (from replaced_people where what = 'buzzes') using (dataset);
-create view kept_left_out_plays as
-    from store.left_out_plays anti join (from replaced_people where what = 'buzzes') using (dataset);
-create view kept_votes as from store.votes anti join (from replaced_people where what = 'votes') using (dataset);
 create view exposures as from new_exposures union all by name from kept_exposures;
 create view votes as from new_votes union all by name from kept_votes;
 """
@@ -139,90 +138,62 @@ class Decision:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What the analyst states in addition to the files. None or an empty value means that the files say it, or a default applies.
+    """What the analyst states in addition to the files. None or an empty value: the files say it, or a default applies."""
 
-    Attributes:
-        dataset: id of the dataset to create or to answer.
-        title: of a dataset that is created.
-        percent: whether confidences run from 0 to 100.
-        classes: of a dataset, or of the probabilities in a file, in order.
-        replace: whether questions and people replace the stored ones of their dataset.
-        password: of encrypted zips; never stored.
-        respondents: whether several answers to a question come from different people, named by ``sample``.
-        names: whether the names of teams of people are kept; otherwise they get pseudonyms.
-        series: number of moments between the opening and the close of a question whose forecasts become its clues; None to import
-            only its last forecast.
-        readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
-        columns: (role, column) of a table of another project; see ``ROLES``.
-        words: words of confidence, and the share that each means.
-        agreement: whether the share of samples that agree is the confidence of runs without any.
-        confidence_pattern: how outputs state a confidence, as in ``column_mapping.read_pattern``; blank if it is not stated.
-        map: how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them as they are.
-        refuse_same_answers: whether a run with exactly the answers of another model's run is refused, rather than warned of.
-        repeats: whether several rows of a run about one question are several answers (samples) or several grades of one answer
-            (gradings); None if there may be none.
-        align: how ids of questions are aligned with those of the dataset: ``CONTENT``, or a number that is added to each; None to
-            take them as they are.
-        mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
-    """
-
-    dataset: str | None = None
-    title: str | None = None
+    form: str | None = None  # key of the format of all files; None to recognise that of each
+    dataset: str | None = None  # id of the dataset to create or to answer
+    title: str | None = None  # of a dataset that is created
     model: str | None = None
     elicitation: str | None = None
-    percent: bool = False
-    classes: tuple[str, ...] = ()
-    replace: bool = False
+    percent: bool = False  # whether confidences run from 0 to 100
+    classes: tuple[str, ...] = ()  # of a dataset, or of the probabilities in a file, in order
+    replace: bool = False  # whether questions and people replace the stored ones of their dataset
     decisions: tuple[Decision, ...] = ()
-    password: str | None = field(default=None, repr=False)
-    respondents: bool = False
-    names: bool = False
+    password: str | None = field(default=None, repr=False)  # of encrypted zips; never stored
+    respondents: bool = False  # whether several answers to a question come from different people, named by ``sample``
+    names: bool = False  # whether the names of teams of people are kept; otherwise they get pseudonyms
     tags: tuple[tuple[str, str], ...] = ()
-    readers: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()  # of a new dataset that its bundle calls private, as in ``Tokens.make_private``
+    # Number of moments between the opening and the close of a question whose forecasts become its clues; None to import only its
+    # last forecast.
     series: int | None = None
-    columns: tuple[tuple[str, str], ...] = ()
-    words: tuple[tuple[str, float], ...] = ()
-    agreement: bool = False
-    confidence_pattern: str = ""
-    map: str | None = None
-    refuse_same_answers: bool = False
+    columns: tuple[tuple[str, str], ...] = ()  # (role, column) of a table of another project; see ``ROLES``
+    words: tuple[tuple[str, float], ...] = ()  # words of confidence, and the share that each means
+    agreement: bool = False  # whether the share of samples that agree is the confidence of runs without any
+    confidence_pattern: str = ""  # how outputs state one, as in ``column_mapping.read_pattern``; blank if it is not stated
+    map: str | None = None  # how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them
+    refuse_same_answers: bool = False  # whether a run with exactly the answers of another model's is refused, not warned of
+    # Whether several rows of a run about one question are several answers (samples) or several grades of one answer (gradings);
+    # None if there may be none.
     repeats: Repeats | None = None
+    # How ids of questions are aligned with those of the dataset: ``CONTENT``, or a number that is added to each; None if they are
+    # not.
     align: str | None = None
-    mapping: ColumnMapping | None = None
+    mapping: ColumnMapping | None = None  # of the columns of such a table; None to look for one with the same columns in:
     mappings: tuple[ColumnMapping, ...] = ()
 
 
 @dataclass
 class Staging:
-    """The scratch database of one import.
+    """The scratch database of one import."""
 
-    Attributes:
-        connection: to the scratch database, with the store attached as ``store``.
-        workspace: a folder for unpacked files.
-        files: in the order of opening; relations refer to them by index.
-        reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
-        respondents: runs whose samples are respondents.
-        response_attributes: (dataset, attribute of responses) -> name of the file that has it.
-        private: datasets whose bundles say that they are private.
-        recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
-        grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
-        refuse_same_answers: as in ``ImportOptions``.
-    """
-
-    connection: duckdb.DuckDBPyConnection
-    workspace: Path
+    connection: duckdb.DuckDBPyConnection  # to the scratch database, with the store attached as ``store``
+    objects: Objects
+    workspace: Path  # a folder for unpacked files
     path: Path
     limit: UnpackingLimit = field(default_factory=UnpackingLimit)
     report: Report = field(default_factory=Report)
-    files: list[TableFile | FrameFile] = field(default_factory=list)
-    reworded: set[str] = field(default_factory=set)
-    private: set[str] = field(default_factory=set)
+    files: list[TableFile | FrameFile] = field(default_factory=list)  # in the order of opening; relations refer to their indices
+    reworded: set[str] = field(default_factory=set)  # datasets whose texts, as models saw them, replace the stored ones
+    private: set[str] = field(default_factory=set)  # datasets whose bundles say that they are private
+    # Stored datasets that may get further questions, and whose unanswered questions may get other clues.
     recut: set[str] = field(default_factory=set)
-    respondents: set[RunKey] = field(default_factory=set)
+    respondents: set[RunKey] = field(default_factory=set)  # runs whose samples are respondents
+    # (dataset, attribute of responses) -> name of the file that has it.
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
-    objects: Objects | None = None
+    # Names for the grades that files state, used for runs that turn out to be stored with other grades.
     grading_names: dict[RunKey, str] = field(default_factory=dict)
-    refuse_same_answers: bool = False
+    refuse_same_answers: bool = False  # as in ``ImportOptions``
     _viewed: str | None = None  # SQL of the responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
@@ -346,7 +317,7 @@ class Staging:
         """Return the ids of the questions that the runs of a stored dataset answered or tried to. Withdrawn runs do not count."""
         sql = "select run from store.runs where dataset = $d and withdrawn_at is null"
         runs = [run for (run,) in self.connection.execute(sql, {"d": dataset}).fetchall()]
-        if not runs or self.objects is None:
+        if not runs:
             return []
         with self.connection.cursor() as reading:
             reading.execute("use store")
@@ -406,8 +377,7 @@ class Staging:
         return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
     def changes(self) -> bool:
-        changing = ("datasets", "exposures", "buzzes", "left_out_plays", "votes", "runs")
-        tables = (*(f"new_{table}" for table in changing), "added_gradings")
+        tables = (*(f"new_{table}" for table in ("datasets", *PEOPLE, "runs")), "added_gradings")
         return any(self.connection.execute(f"select 1 from {table} limit 1").fetchone() for table in tables)
 
 
@@ -441,7 +411,7 @@ def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collec
             )
             workspace = folder / "files"
             workspace.mkdir()
-            yield Staging(connection, workspace, path, UnpackingLimit(largest), objects=store.objects)
+            yield Staging(connection, store.objects, workspace, path, UnpackingLimit(largest))
         finally:
             connection.close()
 

@@ -327,18 +327,12 @@ def _read_json_lines(
 ) -> list[str]:
     # Read as a CSV of one column whose delimiter and quote never occur: DuckDB's fastest way to number the lines of a file.
     # Blank lines are rows of such a CSV, so ordinals are physical line numbers.
-    _read_text(
-        connection,
-        file,
-        lambda path: (
-            f"""create or replace table lines as
+    sql = f"""create or replace table lines as
         select ordinal, line, case when json_valid(line) then json_type(line) = 'OBJECT' else false end as good from (
-            select row_number() over () as ordinal, line from read_csv({path}, columns = {{'line': 'VARCHAR'}}, header = false,
+            select row_number() over () as ordinal, line from read_csv($path, columns = {{'line': 'VARCHAR'}}, header = false,
                 delim = '\x1f\x1e', quote = '', escape = '', {READ})
         ) where trim(line) <> ''"""
-        ),
-        1,
-    )
+    _read_text(connection, file, lambda path: sql.replace("$path", path), 1)
     bad = connection.execute(
         first_rows(f"select ordinal, line[:{MAX_SHOWN_LENGTH}] as line from lines where not good", "ordinal", MAX_LISTED_PROBLEMS)
     ).fetchall()

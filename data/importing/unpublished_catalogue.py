@@ -18,7 +18,7 @@ from data import human_curves
 from data.duckdb_and_polars import execute, execute_with, literal
 from data.importing.report import Problem
 from data.importing.run_gradings import GUESSES, add_gradings, add_to_stored, grade_guesses, renew_gradings
-from data.importing.staging import STORED, Staging
+from data.importing.staging import PEOPLE, STORED, Staging
 from data.store import StoreMoved, difficulty, models, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.cache_validity_tokens import State, renew_revisions, states
@@ -26,7 +26,6 @@ from data.store.catalogue_schema import tables_of_datasets
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
-PEOPLE = ("buzzes", "exposures", "left_out_plays")  # tables of what people did, which are replaced together
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # kinds of objects of a further grading
 GRADED_BY_QUESTION = f"{{0}}.graded not in ('file', 'person') and not {among_states(NEVER_RIGHT, '{0}')}"
@@ -34,22 +33,15 @@ GRADED_BY_QUESTION = f"{{0}}.graded not in ('file', 'person') and not {among_sta
 
 @dataclass
 class UnpublishedCatalogue:
-    """A catalogue with some datasets as they would be. Its tables are those of the store.
-
-    Attributes:
-        before: dataset -> its state when the unpublished catalogue was made; None for a new dataset.
-        rebased: the datasets whose questions, people or earlier runs change.
-        runs: ids of the new runs.
-        gradings: run and name of each grading that a stored run gets.
-    """
+    """A catalogue with some datasets as they would be. Its tables are those of the store."""
 
     connection: duckdb.DuckDBPyConnection
     path: Path
     objects: Objects
-    before: dict[str, State | None]
-    rebased: set[str]
-    runs: list[str]
-    gradings: list[tuple[str, str]]
+    before: dict[str, State | None]  # dataset -> its state when the unpublished catalogue was made; None for a new dataset
+    rebased: set[str]  # the datasets whose questions, people or earlier runs change
+    runs: list[str]  # ids of the new runs
+    gradings: list[tuple[str, str]]  # run and name of each grading that a stored run gets
 
     def close(self) -> None:
         """Write the unpublished catalogue to its file, which publishing reads."""
@@ -177,7 +169,7 @@ def make_unpublished_catalogue(
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:
     replaced = connection.execute("select dataset from scratch.replaced_people").fetchall()
-    return _datasets(connection, "datasets", *PEOPLE, "votes", "answers") | {dataset for (dataset,) in replaced}
+    return _datasets(connection, "datasets", *PEOPLE, "answers") | {dataset for (dataset,) in replaced}
 
 
 def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
@@ -185,10 +177,9 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
     if run("select 1 from scratch.new_datasets limit 1").fetchone():
         for table in ("questions", "clues", "attributes", "datasets"):
             run(f"delete from {table} where dataset in (select dataset from scratch.new_datasets)")
-    for what, tables in (("buzzes", PEOPLE), ("votes", ("votes",))):
-        if run(f"select 1 from scratch.replaced_people where what = '{what}'").fetchone():
-            for table in tables:
-                run(f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = '{what}')")
+    if run("select 1 from scratch.replaced_people limit 1").fetchone():
+        for table, what in PEOPLE.items():
+            run(f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = '{what}')")
     for table in STORED:
         if table != "runs" and run(f"select 1 from scratch.new_{table} limit 1").fetchone():
             run(f"insert into {table} by name from scratch.new_{table}")
@@ -249,7 +240,7 @@ def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
 def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
     """Delete people's rows on questions that are gone, and withdraw runs that answered them or cannot be graded any more."""
     run = connection.execute
-    for table in (*PEOPLE, "votes"):
+    for table in PEOPLE:
         sql = f"""delete from {table} t where t.dataset = $d and not exists (
                 select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)"""
         run(sql, {"d": dataset})

@@ -88,6 +88,7 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
         raise SessionError("no_questions", "nobody has finished a question yet")
     session = read_session(log, secret)
     options = ImportOptions(
+        form="responses",
         dataset=session.dataset,
         model=f"People, {counted(players, 'player')}",
         elicitation=MODES[session.mode].elicitation,
@@ -97,7 +98,7 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.csv"
         responses.write_csv(path)
-        report = import_paths(store, [path], options, form="responses", names=["people.csv"], by=by, content="runs")
+        report = import_paths(store, [path], options, names=["people.csv"], by=by, content="runs")
     if silent := responses["confidence"].null_count():
         report.lines.append(
             f"{counted(silent, 'time')} a player heard a question and did not buzz: these are counted as failed calls"

@@ -7,8 +7,8 @@ questions and run. Rows (statistics by run and question) and items are only read
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from itertools import pairwise
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload

@@ -72,9 +72,9 @@ def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
     return folder
 
 
-def put(store, *paths: Path, form=None, by=None, **options):
+def put(store, *paths: Path, by=None, **options):
     """Import files and return the report."""
-    return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
+    return ingest.import_paths(store, paths, ImportOptions(**options), by=by)
 
 
 def refusal(store, *paths: Path, **options) -> Refused:

@@ -136,7 +136,7 @@ def test_runs_of_a_distributed_import_have_tags(importing, tmp_path):
     path.write_bytes(in_format(RESPONSES, "parquet"))
     options = ImportOptions(dataset="toy", tags=(("reasoning", "yes"), ("a = b", "ü")))
     groups = distributed_import.merge_groups(distributed_import.groups_of_file(path))
-    prepared = [distributed_import.prepare(store.url, group, distributed_import.with_group(options, group)) for group in groups]
+    prepared = [distributed_import.prepare(store.url, group, options) for group in groups]
     published = distributed_import.publish(store, prepared)
     assert len(published) == 2
     assert [run(store.snapshot(), name).tags for name in published] == [{"reasoning": "yes", "a = b": "ü"}] * 2

@@ -8,7 +8,7 @@ from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
 from data.importing.checks.run_ids import name_runs
 from data.importing.checks.stated_or_graded import apply_decisions, grade_responses, resolve_repeats
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import PEOPLE, ImportOptions, Staging
 
 
 def run_checks(staging: Staging, options: ImportOptions) -> None:
@@ -18,7 +18,7 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has_problems("questions", "clues"):
         staging.report.raise_problems()  # otherwise tables that depend on the questions would report follow-up errors
     check_datasets(staging, options)
-    if staging.has("exposures", "buzzes", "left_out_plays", "votes"):
+    if staging.has(*PEOPLE):
         check_people(staging)
     if staging.has("responses"):
         if options.repeats:

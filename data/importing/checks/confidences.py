@@ -96,13 +96,8 @@ def agree_samples(staging: Staging, options: ImportOptions) -> None:
         f"{key.model} ({key.elicitation}): how many of up to {samples} samples agree is its confidence"
         for key, samples in runs.items()
     ]
-    _rename(
-        staging,
-        {
-            key: key._replace(elicitation=AGREEMENT if key.elicitation == UNSTATED else f"{key.elicitation}, {AGREEMENT}")
-            for key in runs
-        },
-    )
+    names = {key: AGREEMENT if key.elicitation == UNSTATED else f"{key.elicitation}, {AGREEMENT}" for key in runs}
+    _rename(staging, names)
 
 
 SCORE = " ".join(f"when isfinite(try_cast(attributes['{name}'] as double)) then {sign} * attributes['{name}']::double"
@@ -170,11 +165,12 @@ def map_scores(staging: Staging, options: ImportOptions) -> None:
             from responses_graded s left join mapped_scores m using (file, ordinal) order by s.row;
         drop view responses_graded;
         create view responses_graded as select rowid as row, * from mapped_rows""")
-    _rename(staging, {key: key._replace(elicitation=f"{key.elicitation}, {options.map} map") for key in numbered.values()})
+    _rename(staging, {key: f"{key.elicitation}, {options.map} map" for key in numbered.values()})
 
 
-def _rename(staging: Staging, renamed: Mapping[RunKey, RunKey]) -> None:
+def _rename(staging: Staging, elicitations: Mapping[RunKey, str]) -> None:
     """Give incoming runs other elicitations, wherever they are named apart from their responses."""
+    renamed = {key: key._replace(elicitation=elicitation) for key, elicitation in elicitations.items()}
     where = "dataset = $dataset and model = $model and elicitation = $elicitation"
     tables = ["tags_read", *(["numbered_runs"] if staging.connection.execute(EXISTS.format("numbered_runs")).fetchone() else [])]
     for table, (old, new) in product(tables, renamed.items()):

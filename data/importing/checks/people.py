@@ -5,6 +5,22 @@ from __future__ import annotations
 from data.importing.staging import OF_QUESTION, Staging
 
 UNKNOWN = "'no such question in this dataset'"
+TEAM, PLAYS = "question_id, match_id, team", "question_id, match_id, reason"
+# Of each table: what identifies a row, the column at which rows that differ from the store are reported, what is said of a row
+# that repeats the key of another one, and the SQL condition that an incoming row s and a stored one, o, agree.
+KEYS = {
+    "votes": ("question_id, class", "class", "votes for this class of the question are in the file already", "o.votes = s.votes"),
+    "left_out_plays": (
+        PLAYS, "plays", "plays of this question and match with this reason are in the file already", "o.plays = s.plays",
+    ),
+    "exposures": (
+        TEAM, "team", "this team heard this question in this match already", "o.heard_words is not distinct from s.heard_words",
+    ),
+    "buzzes": (
+        TEAM, "team", "a second buzz of this team on this question in this match",
+        "o.word = s.word and o.correct = (s.correct = 1)",
+    ),
+}  # fmt: skip
 
 
 def check_people(staging: Staging) -> None:
@@ -13,17 +29,22 @@ def check_people(staging: Staging) -> None:
     Fill ``new_exposures``, ``new_buzzes`` and ``new_left_out_plays``. A buzz without an exposure implies that the team heard it.
     """
     run = staging.connection.execute
-    if staging.has("votes"):
-        _check_votes(staging)
-    if staging.has("left_out_plays"):
-        _add_left_out_plays(staging)
+    for table, (keys, column, again, same) in KEYS.items():
+        if staging.has(table):
+            staging.report_rows(f"{table}_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
+            staging.report_repeats(table, keys.rpartition(" ")[2], ("dataset", *keys.split(", ")), again)
+            stored = f"join kept_{table} o using (dataset, {keys}) where not ({same})"
+            other = f"'the store holds different values for the same {keys.replace('_id', '')}'"
+            staging.report_rows(f"{table}_read", column, other, stored, "replace_people")
+    staging.report_rows(
+        "votes_read", "class", "'not one of the classes of this dataset: ' || array_to_string(d.classes, ', ')",
+        "join datasets d on d.dataset = s.dataset where d.classes is not null and not list_contains(d.classes, s.class)",
+    )  # fmt: skip
+    run(f"""
+        insert into new_left_out_plays by name select dataset, {PLAYS}, plays from left_out_plays_read
+        anti join kept_left_out_plays using (dataset, {PLAYS})""")
     if not staging.has("exposures", "buzzes"):
         return
-    for table in ("exposures", "buzzes"):
-        staging.report_rows(f"{table}_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
-    room = ("dataset", "question_id", "match_id", "team")
-    staging.report_repeats("exposures", "team", room, "this team heard this question in this match already")
-    staging.report_repeats("buzzes", "team", room, "a second buzz of this team on this question in this match")
     staging.report_rows("buzzes_read", "correct", "'must be true or false'", "where correct > 0 and correct < 1")
     length = """join (select dataset, question_id, max(word_end) as words from clues group by all) c
         on c.dataset = s.dataset and c.question_id = s.question_id where s.{} > c.words"""
@@ -49,9 +70,6 @@ def check_people(staging: Staging) -> None:
         anti join ({heard}) x on x.dataset = s.dataset and x.question_id = s.question_id and x.match_id = s.match_id
             and x.team = s.team""",
     )  # fmt: skip
-    keys = "question_id, match_id, team"
-    _check_stored(staging, "buzzes", "team", keys, "o.word = s.word and o.correct = (s.correct = 1)")
-    _check_stored(staging, "exposures", "team", keys, "o.heard_words is not distinct from s.heard_words")
     run("""
         insert into new_exposures by name
         select dataset, question_id, match_id, team, coalesce(team_kind, 'human') as team_kind, heard_words, ended_by
@@ -77,35 +95,6 @@ def check_people(staging: Staging) -> None:
         join exposures e on e.dataset = b.dataset and e.question_id = b.question_id
             and e.match_id = b.match_id and e.team = b.team
         group by b.dataset, b.question_id, b.match_id, b.team""")
-
-
-def _add_left_out_plays(staging: Staging) -> None:
-    keys = "question_id, match_id, reason"
-    staging.report_rows("left_out_plays_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
-    again = "plays of this question and match with this reason are in the file already"
-    staging.report_repeats("left_out_plays", "reason", ("dataset", *keys.split(", ")), again)
-    _check_stored(staging, "left_out_plays", "plays", keys, "o.plays = s.plays")
-    staging.connection.execute(f"""
-        insert into new_left_out_plays by name select dataset, {keys}, plays from left_out_plays_read
-        anti join kept_left_out_plays using (dataset, {keys})""")
-
-
-def _check_votes(staging: Staging) -> None:
-    staging.report_rows("votes_read", "question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
-    again = "votes for this class of the question are in the file already"
-    staging.report_repeats("votes", "class", ("dataset", "question_id", "class"), again)
-    staging.report_rows(
-        "votes_read", "class", "'not one of the classes of this dataset: ' || array_to_string(d.classes, ', ')",
-        "join datasets d on d.dataset = s.dataset where d.classes is not null and not list_contains(d.classes, s.class)",
-    )  # fmt: skip
-    _check_stored(staging, "votes", "class", "question_id, class", "o.votes = s.votes")
-
-
-def _check_stored(staging: Staging, table: str, column: str, keys: str, same: str) -> None:
-    """Report rows that differ from the stored row with the same keys. ``same`` is the SQL condition that they agree."""
-    reason = f"'the store holds different values for the same {keys.replace('_id', '')}'"
-    others = f"join kept_{table} o using (dataset, {keys}) where not ({same})"
-    staging.report_rows(f"{table}_read", column, reason, others, "replace_people")
 
 
 def add_votes(staging: Staging) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from data.duckdb_and_polars import execute, execute_with, frame, literal
 from data.importing.report import Problem
-from data.importing.staging import OF_QUESTION, ImportOptions, Staging
+from data.importing.staging import OF_QUESTION, PEOPLE, ImportOptions, Staging
 from data.life_table import best_guess
 from data.plurals import counted
 from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
@@ -201,9 +201,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             count = count - had or count
         staging.report.lines.append(f"dataset {name}: {counted(count, 'question')} {done}")
         if stored and not recut:
-            for table, what in (
-                ("buzzes", "buzzes"), ("exposures", "buzzes"), ("left_out_plays", "buzzes"), ("votes", "votes"),
-            ):  # fmt: skip
+            for table, what in PEOPLE.items():
                 run(f"insert into replaced_people select distinct dataset, '{what}' from {table}_read where dataset = $d", d)
 
 

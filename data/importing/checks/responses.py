@@ -391,10 +391,9 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
 def _warn_of_kept_tags(staging: Staging) -> None:
     stored, run = {*staging.report.stored}, staging.connection.execute
     numbers = [number for (number,) in run("select n from numbered_runs order by n").fetchall()]
+    lacking = """select tag from tags_of_runs where n = $n
+        and (tag, value) not in (select (tag, value) from store.tags where run = $run) order by tag"""
     for number, name in zip(numbers, staging.report.runs, strict=True):
-        if name in stored:
-            given = dict(run("select tag, value from tags_of_runs where n = $n", {"n": number}).fetchall())
-            kept = dict(run("select tag, value from store.tags where run = $run", {"run": name}).fetchall())
-            other = sorted(tag for tag, value in given.items() if kept.get(tag) != value)
-            if other:
-                staging.report.warnings.append(f"run {name} is already stored and keeps its tags; not added: {', '.join(other)}")
+        if name in stored and (other := run(lacking, {"n": number, "run": name}).fetchall()):
+            tags = ", ".join(tag for (tag,) in other)
+            staging.report.warnings.append(f"run {name} is already stored and keeps its tags; not added: {tags}")

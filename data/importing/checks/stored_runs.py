@@ -78,7 +78,7 @@ def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | 
     if name is not None and execute(connection, stated, {"number": number}).fetchone():
         columns.insert(0, (name, None))
     parts = _stored(staging, "responses", [run]) if columns else []
-    if not parts or staging.objects is None:
+    if not parts:
         return []
     names = execute(connection, "select name from store.gradings where run = $run order by position", {"run": run})
     kept = [grading for (grading,) in names.fetchall()]
@@ -116,7 +116,7 @@ def _stored(staging: Staging, kind: str, runs: Sequence[str]) -> list[StoredObje
 
 
 def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | None:
-    if staging.objects is None or [*staging.objects.damages([part])]:
+    if [*staging.objects.damages([part])]:
         return None
     differs = " or ".join(f"{column} is distinct from {column.replace('s.', 'r.')}" for column in ANSWER)
     sql = f"""select count(*), count(*) filter ({differs})

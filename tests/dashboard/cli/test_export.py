@@ -15,26 +15,17 @@ from data.store import open_store
 from data.store.query_to_file import Exporter
 from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import Tokens
+from tests.helpers.json_api import get
 from tests.helpers.run_tables import with_runs
-
-
-def client_of(store):
-    return create_app(Settings(store=str(store), workers=1)).test_client()
 
 
 def everything(client, dataset, intervals=0):
     """Return what pages show of a dataset: runs, metrics (with intervals if wanted), questions and people."""
-
-    def get(path):
-        answer = client.get(path)
-        assert answer.status_code == 200, answer.text
-        return answer.json
-
-    board = get(f"/api/v1/leaderboard?dataset={dataset}&intervals={intervals}")
+    board = get(client, f"/api/v1/leaderboard?dataset={dataset}&intervals={intervals}")
     board.pop("data_version")
-    questions = get(f"/api/v1/questions?dataset={dataset}&limit=1000&metrics=brier,accuracy")
+    questions = get(client, f"/api/v1/questions?dataset={dataset}&limit=1000&metrics=brier,accuracy")
     questions.pop("data_version", None)
-    (facts,) = [row for row in get("/api/v1/datasets")["datasets"] if row["dataset"] == dataset]
+    (facts,) = [row for row in get(client, "/api/v1/datasets")["datasets"] if row["dataset"] == dataset]
     return {"leaderboard": board, "questions": questions, "facts": facts}
 
 
@@ -75,7 +66,8 @@ def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, e
     fresh = emptied(tmp_path / "fresh")
     report = import_paths(fresh, [bundle], ImportOptions())
     assert report.warnings == []
-    check_close(everything(client, dataset, intervals), everything(client_of(tmp_path / "fresh"), dataset, intervals))
+    again = create_app(Settings(store=str(tmp_path / "fresh"), workers=1)).test_client()
+    check_close(everything(client, dataset, intervals), everything(again, dataset, intervals))
     # The store that it comes from finds nothing new in it.
     store = open_store(copied)
     version = store.version()

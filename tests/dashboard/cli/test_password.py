@@ -51,13 +51,8 @@ def test_without_a_terminal_nobody_is_asked(cli, copied, release):
     assert "CLUELINE_GRACE_PASSWORD" in done.stderr and "Password:" not in done.stderr
 
 
-def test_a_terminal_asks_again(copied, release):
-    code, output = typed(copied, release, "wrong", "sesame")
-    assert code == 0, output
-    assert output.count("Password:") == 2 and "the password does not open the zip" in output
-    assert "sesame" not in output
-
-
-def test_a_terminal_asks_three_times_at_most(copied, release):
-    code, output = typed(copied, release, "a", "b", "c", "sesame")
-    assert (code, output.count("Password:")) == (1, 3)
+@pytest.mark.parametrize(("lines", "code", "asked"), [(("wrong", "sesame"), 0, 2), (("a", "b", "c", "sesame"), 1, 3)])
+def test_a_terminal_asks_three_times_at_most(copied, release, lines, code, asked):
+    ended, output = typed(copied, release, *lines)
+    assert (ended, output.count("Password:")) == (code, asked), output
+    assert "the password does not open the zip" in output and "sesame" not in output

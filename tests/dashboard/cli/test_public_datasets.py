@@ -69,26 +69,17 @@ def test_a_public_dataset_is_fetched_and_imported(get, copied, cli):
     assert "already there" in get("spans", store=copied).stdout
 
 
-def test_changed_content_is_refused(get, mirror, copied, cli):
-    (mirror[0] / "commit" / "new" / "answers_b.csv").write_text(ANSWERS.replace("0.5", "0.74"))
-    before = listed_datasets(cli, copied)
-    done = get("spans", store=copied)
-    assert done.returncode == 1
-    assert "new/answers_b.csv differs from the file that this version knows" in done.stderr
-    assert listed_datasets(cli, copied) == before
-
-
-def test_a_missing_file_is_reported_in_one_line(get, mirror, copied):
-    (mirror[0] / "commit" / "the questions.csv").unlink()
-    done = get("spans", store=copied)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "the%20questions.csv cannot be fetched: " in done.stderr
-
-
-def test_an_unreachable_mirror_is_reported_in_one_line(get, copied):
-    done = get("spans", "--mirror", "http://127.0.0.1:9/nothing", store=copied)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "cannot be fetched: " in done.stderr
+def test_what_cannot_be_fetched_is_named_in_one_line(get, mirror, copied, cli):
+    files, before = mirror[0] / "commit", listed_datasets(cli, copied)
+    (files / "new" / "answers_b.csv").write_text(ANSWERS.replace("0.5", "0.74"))
+    for options, message in (
+        ((), "new/answers_b.csv differs from the file that this version knows"),
+        (("--mirror", "http://127.0.0.1:9/nothing"), "cannot be fetched: "), ((), "the%20questions.csv cannot be fetched: "),
+    ):  # fmt: skip
+        done = get("spans", *options, store=copied)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1) and message in done.stderr
+        assert listed_datasets(cli, copied) == before
+        (files / "the questions.csv").unlink(missing_ok=True)
 
 
 def test_an_unknown_key_lists_the_known_ones(get, copied):

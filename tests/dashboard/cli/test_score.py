@@ -116,36 +116,25 @@ def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["--model", "m"], "--dataset"),
-        (["--dataset", "pyramid"], "--model"),
-        (["--dataset", "nowhere", "--model", "m"], "there is no dataset 'nowhere'"),
+        (["--model", "m", "--json"], 1, "--dataset"),
+        (["--dataset", "pyramid", "--json"], 1, "--model"),
+        (["--dataset", "nowhere", "--model", "m", "--json"], 1, "there is no dataset 'nowhere'"),
+        ([*WHERE, "--metrics", "beauty"], 2, "There is no metric 'beauty'"),
+        ([*WHERE, "--binning", "width7"], 2, "There is no binning 'width7'"),
+        ([*WHERE, "--human", "everyone"], 2, "There is no human curve 'everyone'"),
+        ([*WHERE, "--beta", "0"], 2, "beta must be above 0"),
+        ([*WHERE, "--beta", "two"], 2, "beta must be a number"),
+        ([*WHERE, "--t", "1"], 2, "t must be at least 0 and below 1"),
+        ([*WHERE, "--as", "nothing"], 2, "this version reads"),
+        ([*WHERE, "--replace"], 2, "No such option"),
     ],
 )
-def test_missing_options_are_asked_for(cli, seeded, answers, arguments, message):
-    done = cli("score", answers(*ROWS), *arguments, "--json", store=seeded)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert message in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--metrics", "beauty"], "There is no metric 'beauty'"),
-        (["--binning", "width7"], "There is no binning 'width7'"),
-        (["--human", "everyone"], "There is no human curve 'everyone'"),
-        (["--beta", "0"], "beta must be above 0"),
-        (["--beta", "two"], "beta must be a number"),
-        (["--t", "1"], "t must be at least 0 and below 1"),
-        (["--as", "nothing"], "this version reads"),
-        (["--replace"], "No such option"),
-    ],
-)
-def test_usage_errors_exit_2(cli, seeded, answers, arguments, message):
-    done = cli("score", answers(*ROWS), *WHERE, *arguments, store=seeded)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr and "Usage:" in done.stderr
+def test_missing_and_wrong_options_are_named(cli, seeded, answers, arguments, code, message):
+    done = cli("score", answers(*ROWS), *arguments, store=seeded)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr and ("Usage:" in done.stderr) == (code == 2)
 
 
 def test_no_files_is_a_usage_error(cli, seeded):

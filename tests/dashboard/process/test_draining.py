@@ -139,7 +139,7 @@ def test_an_import_survives_a_signal_for_the_server(copied, tmp_path):
     """systemd tells every process of a service to end, including those that read uploads."""
     (tmp_path / "file").write_bytes(BODY)
     options = ImportOptions(dataset="pyramid", model="late")
-    job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", None, options, "lab", False, 2**20, 10)
+    job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", options, "lab", False, 2**20, 10)
     command = [sys.executable, "-m", "dashboard.uploads.import_process"]
     with subprocess.Popen(
         command,

@@ -138,7 +138,7 @@ def test_a_refused_file_is_tried_again(folder, store):
     became = dict(watched.look())
     assert "not a JSON object" in became["broken.json"].says and "which dataset" in became["pyramid/answers.csv"].says
     assert [*watched.look()] == []
-    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(), form="bundle")
+    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(form="bundle"))
     ((name, file),) = watched.look()  # its folder has the name of the dataset
     assert (name, file.state) == ("pyramid/answers.csv", "imported")
     (folder / "broken.json").unlink()
@@ -146,7 +146,7 @@ def test_a_refused_file_is_tried_again(folder, store):
 
 
 def test_repeats_are_what_is_stated(folder, store):
-    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(), form="bundle")
+    import_paths(store, [ROOT / "data/sample/pyramid"], ImportOptions(form="bundle"))
     (folder / "answers.csv").write_text(ANSWERS + ANSWERS.splitlines()[-1].replace("0.5", "0.75"), encoding="utf-8")
     for options, state in (({}, "refused"), ({"repeats": "samples"}, "imported")):
         watched = watching(store, folder, dataset="pyramid", **options)

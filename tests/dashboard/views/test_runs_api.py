@@ -67,7 +67,7 @@ def two_stores(bare, tmp_path):
 
 def put(folder, path, content, **options):
     path.write_bytes(content)
-    (run,) = ingest.import_paths(open_store(folder, threads=1), [path], ImportOptions(**options), form="responses").runs
+    (run,) = ingest.import_paths(open_store(folder, threads=1), [path], ImportOptions(form="responses", **options)).runs
     return run
 
 
@@ -202,7 +202,7 @@ def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
         paths = [tmp_path / f"{name}.{form}" for name in names]
         for name, path in zip(names, paths, strict=True):
             path.write_bytes(client.get(f"/api/v1/runs/{name}/responses.{form}").data)
-        assert ingest.import_paths(store, paths, ImportOptions(dataset=dataset), form="responses").runs == names
+        assert ingest.import_paths(store, paths, ImportOptions(form="responses", dataset=dataset)).runs == names
     assert store.version() == before
 
 
@@ -266,8 +266,8 @@ def test_a_single_run_equals_its_row_in_the_list(client):
 def test_uploader_skipped_rows_and_withdrawal_of_a_run(fresh, tmp_path):
     path = tmp_path / "answers of a model.csv"
     path.write_text("Answer,Confidence,Question ID\n80,0.5,1\nnone,0.5,2\n70,x,3\n60,y,4\n")
-    options = ImportOptions(model="m")
-    (run,) = ingest.import_paths(fresh.service.store, [path], options, form="lifeeval", by="lab").runs
+    options = ImportOptions(form="lifeeval", model="m")
+    (run,) = ingest.import_paths(fresh.service.store, [path], options, by="lab").runs
     facts = get(fresh.client, f"/api/v1/runs/{run}")
     assert (facts["imported_by"], facts["file_name"], facts["withdrawn_at"]) == ("lab", path.name, None)
     assert (facts["items"], facts["questions"], facts["missing_questions"]) == (1, 4, 804)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from data.importing.report import Refused
-from tests.helpers.bundle_factory import put, put_file, refusal, write
+from tests.helpers.bundle_factory import put, refusal, write
 
 HEAD = "question_id,clue,guess,confidence\n"
 
@@ -64,11 +63,3 @@ def test_problems_are_counted_by_kind(relay, tmp_path):
     assert error.total == 6005 and len(error.problems) < 1100
     unknown = next(kind for kind in error.kinds if kind.count == 6000)
     assert [problem.line for problem in unknown.examples] == [2, 3, 4]
-
-
-@pytest.mark.parametrize(("header", "near"), [("Question ID", True), ("questionId", True), ("qid", False)])
-def test_a_missing_column_names_the_nearest(relay, tmp_path, header, near):
-    with pytest.raises(Refused) as error:
-        text = f"{header},clue,guess,confidence\nRiver-1,0,Nile,0.5\n"
-        put_file(relay, tmp_path / "answers.csv", text, form="responses", dataset="relay", model="m")
-    assert (f"is {header!r} meant?" in error.value.problems[0].reason) == near

@@ -13,10 +13,6 @@ from data.store import StoreError
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.run_tables import with_runs
 
-PEOPLE = {
-    "exposures": "question_id,match_id,team\nq1,m,Ash\nq1,m,Birch\nq2,m,Ash\n",
-    "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,7,true\nq1,m,Birch,3,false\n",
-}
 OTHER = bundles.RESPONSES.replace("0.25", "0.9").replace("Nile", "Danube")
 OPTIONS = ImportOptions(dataset="toy", model="new")
 TABLES = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "responses", "statistics")
@@ -49,7 +45,7 @@ def files(folder):
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(folder).rglob("*"))}
 
 
-@pytest.mark.parametrize("people", [{}, PEOPLE], ids=["alone", "with people"])
+@pytest.mark.parametrize("people", [{}, bundles.PEOPLE], ids=["alone", "with people"])
 def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, people):
     """This includes difficulty, which depends on the runs where there are no people."""
     bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES, **people), model="old")
@@ -137,7 +133,7 @@ def test_only_answers_are_accepted(store, tmp_path, run):
     bundle = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
     other = bundles.write(tmp_path / "other", facts=bundles.FACTS | {"dataset": "other"}, responses=bundles.RESPONSES)
     assert "brings datasets for dataset 'other'" in refusal(store, [other], ImportOptions(model="new"))[0]
-    people = bundles.write(tmp_path / "people", responses=bundles.RESPONSES, **PEOPLE)
+    people = bundles.write(tmp_path / "people", responses=bundles.RESPONSES, **bundles.PEOPLE)
     assert "brings exposures for dataset 'toy'" in refusal(store, [people])[0]
     assert "no answers" in refusal(store, [tmp_path / "bare"])[0]
     bundles.put(store, other, model="old")

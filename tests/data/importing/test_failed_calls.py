@@ -2,7 +2,6 @@
 
 import pytest
 
-from data.importing.report import Refused
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, put_answers, rows, write
 
@@ -73,18 +72,6 @@ def test_failed_calls_belong_to_the_run_of_the_others(toy, tmp_path):
     report = put_answers(toy, tmp_path, 'question_id,clue,guess,token_logprobs,failed\nq1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n')
     assert len(report.runs) == 1
     assert rows(toy, "select elicitation, items, failed from runs") == [("token", 1, 1)]
-
-
-def test_what_is_neither_true_nor_false_is_refused(toy, tmp_path):
-    with pytest.raises(Refused) as refused:
-        put_answers(toy, tmp_path, f"{HEAD},failed\nq1,0,Rome,0.5,0.5\nq1,1,Rome,0.5,maybe\nq1,2,Rome,0.5,2\nq2,0,Rome,0.5,nan\n")
-    problems = [(problem.line, problem.column, problem.reason) for problem in refused.value.problems]
-    assert problems == [(line, "failed", "must be true or false") for line in range(2, 6)]
-
-
-def test_a_row_without_guess_needs_a_confidence(toy, tmp_path):
-    with pytest.raises(Refused, match="one of confidence, token_logprobs and options is required"):
-        put_answers(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,,false\nq1,1,,true\n")
 
 
 def test_all_calls_of_a_run_can_fail(toy, tmp_path):

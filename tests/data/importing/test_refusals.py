@@ -132,6 +132,18 @@ RESPONSES = {
         (4, "token_logprobs", "-0.1", "must be a list of finite numbers"), (5, "token_logprobs", "[]", "must be a list of finite numbers"),
         (6, "token_logprobs", "[-1, nan]", "must be a list of finite numbers"),
     ]),
+    "a column of near name": (csv("questionId,clue,guess,confidence\nq1,0,Nile,0.5\n"), [
+        (1, "question_id", None, "this column is missing; is 'questionId' meant? The file has: questionId, clue, guess, confidence"),
+    ]),
+    "a column of no near name": (csv("qid,clue,guess,confidence\nq1,0,Nile,0.5\n"), [
+        (1, "question_id", None, "this column is missing; the file has: qid, clue, guess, confidence"),
+    ]),
+    "a further grade": (csv("question_id,clue,guess,confidence,correct,correct.second\nq1,0,Rome,0.25,1,7\n"), [(2, "correct.second", "7", "must lie in [0, 1]")]),
+    "a mark of failed calls that is none": (
+        csv("question_id,clue,guess,confidence,failed\nq1,0,Rome,0.5,0.5\nq1,1,Rome,0.5,maybe\nq1,2,Rome,0.5,2\nq2,0,Rome,0.5,nan\n"),
+        [(line, "failed", value, "must be true or false") for line, value in enumerate(("0.5", "maybe", "2", "nan"), 2)],
+    ),
+    "a call that did not fail, with nothing": (csv("question_id,clue,guess,failed\nq1,0,,false\nq1,1,,true\n"), [(2, "confidence", None, NEEDED)]),
     "several faults in one row, one to a cell": (csv(HEADER + "q9,x,Rome,80\n"), [
         (2, "clue", "x", "must be a whole number"), (2, "confidence", "80", TOO_HIGH), (2, "question_id", "q9", "no such question in dataset toy"),
     ]),
@@ -390,6 +402,9 @@ BUNDLES = {
     "no questions file": ({"questions": None}, [("questions.csv", None, None, None, "the bundle has no such file")]),
     "no questions": ({"questions": "question_id\n", "clues": None}, [("dataset.json", None, None, None, "the dataset has no questions")]),
     "a question twice": ({"questions": bundles.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question is in the file already")]),
+    "ids that browsers take out of addresses": ({"questions": "question_id\n..\n.\nok\n", "clues": None}, [
+        ("questions.csv", 2, "question_id", "..", "this id cannot be part of an address"), ("questions.csv", 3, "question_id", ".", "this id cannot be part of an address"),
+    ]),
     "a difficulty": ({"questions": "question_id,difficulty\nq1,1.5\nq2,-1\n"}, [
         ("questions.csv", 2, "difficulty", "1.5", "must lie in [0, 1]"), ("questions.csv", 3, "difficulty", "-1", "must lie in [0, 1]"),
     ]),

@@ -9,7 +9,7 @@ from data.store.audit import Audit
 from data.store.gradings import Correction, correct_grades
 from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
-from tests.helpers.bundle_factory import grades, in_format, put, refusal, rows, table, write
+from tests.helpers.bundle_factory import grades, in_format, put, rows, table, write
 
 STATED = """question_id,clue,guess,confidence,correct,correct.second
 q1,0,Rome,0.25,1,0
@@ -60,11 +60,6 @@ def test_a_bad_name_of_a_grading_is_refused(store, folder, name):
     text = STATED.replace("correct.second", f"correct.{name}")
     with pytest.raises(Refused, match=r"a further grading is a column `correct\.NAME`"):
         put(store, write(folder, responses=text), model="m")
-
-
-def test_a_bad_grade_is_reported_with_its_line(store, folder):
-    (problem,) = refusal(store, write(folder, responses=STATED.replace("Rome,0.25,1,0", "Rome,0.25,1,7")), model="m").problems
-    assert (problem.line, problem.column, problem.value) == (2, "correct.second", "7")
 
 
 def test_samples_keep_their_grades(store, folder):

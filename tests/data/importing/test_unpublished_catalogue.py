@@ -1,5 +1,7 @@
 """Concurrent imports: those that do not touch the same rows go on, the others start again."""
 
+from functools import partial
+
 import pytest
 
 from data.importing.ingest import import_paths, read_and_check
@@ -8,12 +10,8 @@ from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
 from data.store.run_files import SWEPT
 from data.store.run_withdrawal import withdraw
-from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
+from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, content, put, write
 
-PEOPLE = {
-    "exposures": "question_id,match_id,team\nq1,m,Ash\nq1,m,Birch\nq2,m,Ash\n",
-    "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,7,true\nq1,m,Birch,3,false\n",
-}
 RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
 
 
@@ -31,7 +29,7 @@ def toy(prefilled):
 def between(store, path, options, meanwhile):
     """Import a file, and call ``meanwhile`` once after it is read and before it is published."""
     with open_staging(store) as staging:
-        read_and_check(staging, [path], options, None, None, lambda *step: None)
+        read_and_check(staging, [path], options, None, lambda *step: None)
         unpublished = make_unpublished_catalogue(staging, store.new_objects())
         unpublished.close()
         meanwhile()
@@ -69,20 +67,13 @@ def test_concurrent_imports_of_other_datasets_do_not_conflict(toy, tmp_path):
 def test_a_conflicting_change_during_an_import_is_noticed(toy, tmp_path, change):
     people = write(tmp_path / "people", **PEOPLE)
     other = write(tmp_path / "other", facts=FACTS | {"dataset": "other"})
+    run = (tmp_path / "a.csv", ImportOptions(dataset="toy", model="m"))
+    put_run = partial(put, toy, tmp_path / "b.csv", dataset="toy", model="m")
     path, options, meanwhile = {
-        "the same run": (
-            tmp_path / "a.csv",
-            ImportOptions(dataset="toy", model="m"),
-            lambda: put(toy, tmp_path / "b.csv", dataset="toy", model="m"),
-        ),
-        "people": (tmp_path / "a.csv", ImportOptions(dataset="toy", model="m"), lambda: put(toy, people, replace=True)),
-        "replaced questions": (
-            people,
-            ImportOptions(replace=True),
-            lambda: put(toy, tmp_path / "b.csv", dataset="toy", model="m"),
-        ),
-        "the same dataset": (other, ImportOptions(), lambda: put(toy, other)),
-    }[change]
+        "the same run": (*run, put_run), "people": (*run, partial(put, toy, people, replace=True)),
+        "replaced questions": (people, ImportOptions(replace=True), put_run),
+        "the same dataset": (other, ImportOptions(), partial(put, toy, other)),
+    }[change]  # fmt: skip
     with pytest.raises(StoreMoved):
         between(toy, path, options, meanwhile)
     before = content(toy)

@@ -62,6 +62,13 @@ def test_a_file_that_counts_guides_counts_them_in_power():
         ("Ann ran. [Pause.] Bob sat. (“BOB. SAT.”)", ["Ann ran.", "[Pause.] Bob sat. (“BOB. SAT.”)"]),
         ("Ann (“Ay. Ann! Ay”) ran. Bob sat.", ["Ann (“Ay. Ann! Ay”) ran.", "Bob sat."]),
         ("(*)", ["(*)"]), ("", []),
+        ("He was born in St. Louis. He died in London.", ["He was born in St. Louis.", "He died in London."]),
+        ("D. H. Lawrence wrote it. Who?", ["D. H. Lawrence wrote it.", "Who?"]),
+        ("In Washington, D.C. it rains. It pours!", ["In Washington, D.C. it rains.", "It pours!"]),
+        ("Dr. Rieux met Mrs. Dalloway at 3.14 p.m. today. Name him.",
+         ["Dr. Rieux met Mrs. Dalloway at 3.14 p.m. today.", "Name him."]),
+        ("One sentence without an end", ["One sentence without an end"]),
+        ('She said "Stop." Then she left.', ['She said "Stop."', "Then she left."]),
     ],
 )  # fmt: skip
 def test_sentences_have_words(text, split):

@@ -74,7 +74,7 @@ def read_or_refused(root, key, path):
     """Import into a new store. Anything other than a report or a refusal is raised."""
     store = open_store(root / "store", threads=1)
     try:
-        ingest.import_paths(store, [path], ImportOptions(dataset="toy", model="m"), form=key)
+        ingest.import_paths(store, [path], ImportOptions(form=key, dataset="toy", model="m"))
     except Refused as refused:
         assert refused.problems and all(problem.reason and problem.file.startswith(path.name) for problem in refused.problems)
     else:

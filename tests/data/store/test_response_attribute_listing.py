@@ -68,7 +68,7 @@ def test_a_distributed_import_stores_attributes(tmp_path):
     path.write_bytes(in_format(RESPONSES, "parquet"))
     groups = distributed_import.merge_groups(distributed_import.groups_of_file(path))
     options = ImportOptions(dataset="toy")
-    prepared = [distributed_import.prepare(store.url, group, distributed_import.with_group(options, group)) for group in groups]
+    prepared = [distributed_import.prepare(store.url, group, options) for group in groups]
     assert len(distributed_import.publish(store, prepared)) == 2
     assert kept(store) == ATTRIBUTES and store.snapshot().rows(LISTED) == IN_LIST
 

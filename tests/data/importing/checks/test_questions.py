@@ -2,27 +2,8 @@
 
 import pytest
 
-from data.quizbowl.question_words import sentences
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
-
-
-@pytest.mark.parametrize(
-    ("text", "split"),
-    [
-        ("He was born in St. Louis. He died in London.", ["He was born in St. Louis.", "He died in London."]),
-        ("D. H. Lawrence wrote it. Who?", ["D. H. Lawrence wrote it.", "Who?"]),
-        ("In Washington, D.C. it rains. It pours!", ["In Washington, D.C. it rains.", "It pours!"]),
-        (
-            "Dr. Rieux met Mrs. Dalloway at 3.14 p.m. today. Name him.",
-            ["Dr. Rieux met Mrs. Dalloway at 3.14 p.m. today.", "Name him."],
-        ),
-        ("One sentence without an end", ["One sentence without an end"]),
-        ('She said "Stop." Then she left.', ['She said "Stop."', "Then she left."]),
-    ],
-)
-def test_sentences(text, split):
-    assert sentences(text) == split
 
 
 def test_without_clues_each_sentence_is_a_clue(store, folder):

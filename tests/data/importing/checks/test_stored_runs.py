@@ -244,7 +244,7 @@ def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
     (tmp_path / "second.csv").write_text(graded(SECOND))
     with open_staging(put.store) as staging:
         options = ImportOptions(dataset="toy", model="m")
-        read_and_check(staging, [tmp_path / "second.csv"], options, None, None, lambda label, done, total: None)
+        read_and_check(staging, [tmp_path / "second.csv"], options, None, lambda label, done, total: None)
         unpublished = make_unpublished_catalogue(staging, put.store.new_objects())
         unpublished.close()
         put("second.csv", graded(SECOND))

@@ -67,16 +67,14 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None and not incoming.columns >= KEYS:
         reason = "these are aggregate results, without answers to single questions; import the `_samples.jsonl` next to it"
         raise refuse(incoming.name, reason)
-    logs: dict[str, EvaluationLog] = {}
     published: dict[tuple[str, str], float] = {}
     for part in incoming.files(".json") if incoming.folder else ():
         published |= dict(_published(part.document))
     records = [(part.name, line, record) for part in _files(incoming) for line, record in json_lines(part.file, staging)]
-    _add(records, published, logs, staging, options)
-    if not logs:
+    if not (logs := _logs(records, published, staging, options)):
         staging.report.raise_problems()
         raise refuse(incoming.name, "there are no records of samples in it")
-    read_each([partial(log.add_to, staging, options) for log in logs.values()], staging)
+    read_each([partial(log.add_to, staging, options) for log in logs], staging)
 
 
 def _published(document: object) -> Iterator[tuple[tuple[str, str], float]]:
@@ -90,14 +88,14 @@ def _published(document: object) -> Iterator[tuple[tuple[str, str], float]]:
             yield (evaluation, str(result.get("evaluation_result_id") or result.get("evaluation_name"))), share
 
 
-def _add(
+def _logs(
     records: list[tuple[str, int, dict[str, Any]]],
     published: Mapping[tuple[str, str], float],
-    logs: dict[str, EvaluationLog],
     staging: Staging,
     options: ImportOptions,
-) -> None:
-    """Add records to the log of their dataset. Whether a run has confidences and samples, all of its records say."""
+) -> list[EvaluationLog]:
+    """Return a log of the records of each dataset. Whether a run has confidences and samples, all of its records say."""
+    logs: dict[str, EvaluationLog] = {}
     runs: dict[tuple[str, str, str], list[tuple[str, int, dict[str, Any]]]] = defaultdict(list)
     names: dict[str, str] = {}
     choices: dict[str, list[list[str]]] = defaultdict(list)
@@ -128,6 +126,7 @@ def _add(
         key = (str(rows[0][2]["evaluation_id"]), result or str(rows[0][2].get("evaluation_name")))
         if key in published:
             log.published[model, elicitation] = published[key]
+    return list(logs.values())
 
 
 def _task(record: Mapping[str, Any]) -> tuple[str, str]:

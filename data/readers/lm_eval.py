@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -143,12 +144,8 @@ def _results(path: Path) -> dict[str, Any]:
     match = NAME.fullmatch(path.name)
     dated = path.parent / f"results_{match['date'] if match else None}.json"
     for results in [dated] if dated.is_file() else sorted(path.parent.glob("results_*.json"))[-1:]:
-        try:
-            stated = json.loads(results.read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError, RecursionError):
-            continue
-        if isinstance(stated, dict):
-            return stated
+        with suppress(OSError, ValueError, RecursionError):
+            return as_dict(json.loads(results.read_text(encoding="utf-8-sig")))
     return {}
 
 

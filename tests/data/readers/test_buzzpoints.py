@@ -22,8 +22,8 @@ def write(tmp_path):
     return lambda **changes: write_database(tmp_path / "buzzes.db", **changes)
 
 
-def test_questions_have_the_words_that_were_read(store, write):
-    bundles.put(store, write())
+def test_questions_and_games_of_a_database_are_read(store, write):
+    report = bundles.put(store, write())
     assert rows(store, "select question_id, text, answer, category, subcategory from questions order by all") == [
         ("11", ANN, "<b><u>Ann</u></b>", "Literature", "Poems"),
         ("21", "This unit of force is Bob.", "Bob", "Science", None),
@@ -36,9 +36,6 @@ def test_questions_have_the_words_that_were_read(store, write):
         ("autumn-open", "Autumn Open", "incremental", "Buzzpoints of Site North, Site South")
     ]
 
-
-def test_exposures_come_from_games(store, write):
-    report = bundles.put(store, write())
     assert rows(store, BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("21", "game 1", 6, 0, False), ("22", "game 2", 4, 0, True),
     ]  # fmt: skip

@@ -79,11 +79,8 @@ class Service:
         # By query and dataset, with its revision.
         self._recalled: dict[tuple[Callable[..., object], str], tuple[str, object]] = {}
         self.import_processes = ImportProcesses()
-        self.import_file: Callable[[ImportJob], ImportOutcome] = self._import_file
+        self.import_file: Callable[[ImportJob], ImportOutcome] = lambda job: self.import_processes.run(job, client_watcher())
         server.extensions[EXTENSION] = self
-
-    def _import_file(self, job: ImportJob) -> ImportOutcome:
-        return self.import_processes.run(job, client_watcher())
 
     def snapshot(self) -> Snapshot:
         """Return the version of the store that this request reads, without datasets that its reader may not read.
@@ -197,7 +194,13 @@ class Service:
             raise BadRequest("client_left", "The client has disconnected.", status=499) from None  # nobody reads this
         except TimeLimitExceeded:
             log.warning("%s was stopped after %d seconds", name, seconds)
-            raise _timeout(seconds) from None
+            raise BadRequest(
+                "query_timeout",
+                f"This was not computed within {seconds} seconds, the limit of this server "
+                f"({environment_variable('query_seconds')}). Choose fewer runs, questions or metrics, leave out intervals, or "
+                "try again when the server is less busy.",
+                status=503,
+            ) from None
         except (duckdb.IOException, duckdb.FatalException) as error:
             log.error("%s cannot read the store: %s", name, error)  # only logged, because it names files of this host
             raise UnreadableStore("A file of the store cannot be read.") from error
@@ -417,16 +420,6 @@ def client_watcher() -> Callable[[], bool]:
 def service() -> Service:
     """Return the service of the server that handles this request."""
     return cast("Service", current_app.extensions[EXTENSION])
-
-
-def _timeout(seconds: int) -> BadRequest:
-    limit = f"{seconds} seconds, the limit of this server ({environment_variable('query_seconds')})"
-    return BadRequest(
-        "query_timeout",
-        f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave out intervals, or try again when "
-        "the server is less busy.",
-        status=503,
-    )
 
 
 @cache

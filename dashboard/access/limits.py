@@ -123,11 +123,6 @@ def _denied(error: BodyRefused) -> RequestDenied:
     return RequestDenied(error.status, error.code, str(error), headers={"Retry-After": "5"} if error.status == 503 else {})
 
 
-def current_address() -> str:
-    """Return the path and query string of this request, so that a visitor can come back to it."""
-    return address(quote(request.path), list(request.args.items(multi=True)))
-
-
 def _check_reading(access: Access) -> ResponseReturnValue | None:
     """Refuse readers who may read nothing, or send a visitor to the login page.
 
@@ -144,7 +139,8 @@ def _check_reading(access: Access) -> ResponseReturnValue | None:
             request.method in ("GET", "HEAD") and request.url_rule is not None and request.url_rule.rule in (*PAGES, *DOCUMENTS)
         )
         if page and denied.code == "no_token" and access.offers_login():
-            return redirect(address("/login", [("next", current_address())]), 303)
+            back = address(quote(request.path), list(request.args.items(multi=True)))
+            return redirect(address("/login", [("next", back)]), 303)
         raise
     except StoreError:
         if request.path.startswith("/api/"):

@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from itsdangerous import BadData, URLSafeSerializer
@@ -21,6 +21,7 @@ UNSIGNED_KEYS = frozenset({KEY, "theme"})  # keys that the signature does not co
 FREE_OF_ROWS = UNSIGNED_KEYS | {"start", "count", "sort"}  # ``dashboard.views.questions.page.rows`` refuses orders that show more
 SALT = "clueline signed link"
 Pairs = Iterable[tuple[str, str]]
+T = TypeVar("T")
 
 
 class SignedLink(NamedTuple):
@@ -36,7 +37,7 @@ def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> st
     ``key`` is the signing key of the store, see ``AccessRecord.link_key``. The path is without percent-encoding. The link shows
     only ``dataset``.
     """
-    return str(_serializer(key).dumps([int(until.timestamp()), dataset, _digest(path, pairs)]))
+    return write(key, SALT, (int(until.timestamp()), dataset, _digest(path, pairs)))
 
 
 def open_link(key: str, signature: str, path: str, pairs: Pairs, now: float | None = None) -> SignedLink | None:
@@ -50,20 +51,28 @@ def open_link(key: str, signature: str, path: str, pairs: Pairs, now: float | No
     >>> open_link("secret", signature, "/", [("dataset", "lab")], now=1000) is None
     True
     """
-    if not key:
+    signed = read(key, SALT, signature, tuple[int, str, str])
+    current = time.time() if now is None else now
+    if signed is None or current >= signed[0] or signed[2] != _digest(path, pairs):
         return None
+    return SignedLink(signed[1], datetime.fromtimestamp(signed[0], UTC))
+
+
+def write(key: str, purpose: str, content: tuple[object, ...]) -> str:
+    """Return a signed text, for a link or a cookie. ``key`` is the signing key of the store."""
+    return str(_serializer(key, purpose).dumps(content))
+
+
+def read(key: str, purpose: str, text: str, kind: type[T]) -> T | None:
+    """Return what a text of ``write`` holds; None if the key or purpose is another, or the text was changed."""
     try:
-        until, dataset, digest = msgspec.convert(_serializer(key).loads(signature), tuple[int, str, str])
+        return msgspec.convert(_serializer(key, purpose).loads(text), kind) if key else None
     except (BadData, msgspec.ValidationError):
         return None
-    current = time.time() if now is None else now
-    if current >= until or digest != _digest(path, pairs):
-        return None
-    return SignedLink(dataset, datetime.fromtimestamp(until, UTC))
 
 
-def _serializer(key: str) -> URLSafeSerializer:
-    return URLSafeSerializer(key, SALT, signer_kwargs={"digest_method": hashlib.sha256})
+def _serializer(key: str, purpose: str) -> URLSafeSerializer:
+    return URLSafeSerializer(key, purpose, signer_kwargs={"digest_method": hashlib.sha256})
 
 
 def _digest(path: str, pairs: Pairs) -> str:

@@ -62,13 +62,14 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: 
                 f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own "
                 f"{what}. A run that skips hard {what} looks better than it is. ",
                 page_link(
-                    f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")
+                    f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered",
+                    href=_with_key(path, pairs, "common", "1"),
                 ),
             ]
         )
     if not taking_part:
         return _notice(
-            [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_address(path, pairs, "0"))]
+            [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_with_key(path, pairs, "common", "0"))]
         )
     parts: list[str | html.A] = [
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
@@ -82,8 +83,8 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: 
         named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
         parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_few(named)}. ")
     if coverage.apart:
-        parts += [page_link("Let all runs take part", href=_address(path, pairs, "all")), ". "]
-    return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
+        parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
+    return _notice([*parts, page_link("Show each run on its own questions", href=_with_key(path, pairs, "common", "0"))])
 
 
 def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
@@ -94,7 +95,7 @@ def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
         [
             "Measured on what both runs answered. The leaderboard has other values, because it measures runs on the "
             f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
-            page_link("Compare both runs on those", href=_address(path, pairs, "1")),
+            page_link("Compare both runs on those", href=_with_key(path, pairs, "common", "1")),
         ]
     )
 
@@ -103,12 +104,12 @@ def nothing_in_common(coverage: Coverage, path: str, pairs: Pairs) -> html.Secti
     """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
     nobody = not coverage.taking_part
     runs = [html.Li(f"{name}: {_answered(run, coverage)}") for run, name in names_of(coverage.answered).items()]
-    every = page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all"))
+    every = page_link("measure all runs on what all of them answered", href=_with_key(path, pairs, "common", "all"))
     return panel(
         "No run answered enough to be compared" if nobody else f"No question was answered by {_all(len(coverage.taking_part))}",
         f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or",
         html.P(every) if nobody else None,
-        html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
+        html.P(page_link("show each run on its own questions", href=_with_key(path, pairs, "common", "0"))),
         "Questions answered:",
         html.Ul(runs[:MAX_LISTED]),
         f"and {len(runs) - MAX_LISTED} more" if len(runs) > MAX_LISTED else None,
@@ -152,10 +153,6 @@ def _few(named: Sequence[str]) -> str:
     return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
 
 
-def _address(path: str, pairs: Pairs, common: str) -> str:
-    return _with_keys(path, pairs, "common", common)
-
-
 def cluster_words(name: str) -> str:
     """Say which questions are in a cluster, such as "the same packet"."""
     return f"the same {YEARS} years of age" if name == AGES else f"the same “{name}”"
@@ -175,7 +172,7 @@ def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None
             f"Questions with {cluster_words(counts.name)} depend on each other, so intervals, tests and bands count "
             f"{counted(counts.units, 'cluster')}, not {counted(counts.questions, 'question')}. "
         )
-    return _notice([text, page_link("Count single questions", href=_with_keys(path, pairs, "cluster", QUESTION))])
+    return _notice([text, page_link("Count single questions", href=_with_key(path, pairs, "cluster", QUESTION))])
 
 
 DISPUTED = "gradings differ"
@@ -197,7 +194,7 @@ def disagreement_notice(
     metric = CATALOGUE[disagreement.metric]
     parts: list[Component | str] = [f"On {percent(disagreement.share)} of the answers, the gradings of a run differ. "]
     for nth, (grading, leaders) in enumerate(groupby(disagreement.leaders, key=lambda leader: leader.grading)):
-        link = page_link(f"“{grading}”", href=_with_keys(path, pairs, "grading", grading))
+        link = page_link(f"“{grading}”", href=_with_key(path, pairs, "grading", grading))
         parts += ["; " if nth else f"First by {metric.name}: ", f"{_leader_names([*leaders])} under ", link]
     shown = (
         f"“{selection.grading}” or, where a run lacks it, its first grading"
@@ -211,7 +208,7 @@ def disagreement_notice(
         " ",
         page_link(
             "List disputed answers again" if hidden else "Leave disputed answers out of lists",
-            href=_with_keys(path, pairs, HIDE, "" if hidden else "1"),
+            href=_with_key(path, pairs, HIDE, "" if hidden else "1"),
         ),
     ]
     return banner("Gradings differ.", *parts)
@@ -223,7 +220,7 @@ def _leader_names(leaders: Sequence[GradingLeader]) -> str:
     return f"{names}{more} ({short(leaders[0].value)})"
 
 
-def _with_keys(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
+def _with_key(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
     kept = [pair for pair in pairs if pair[0] != key]
     return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"
 

@@ -17,18 +17,10 @@ from queries.metrics import Metric
 from queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
 
-def published_menu(key: str) -> Component:
-    """Return the menu that shows a table of published values."""
-    options = {"": "None"} | {table.key: table.title for table in published().tables}
-    return menu("published", "Published values", options, key)
-
-
-def parts_menu(key: str, by: str) -> Component | None:
-    """Return the menu for tables whose slices divide questions by ``by``; None if no paper printed one."""
-    tables = [table for table in published().tables if table.by == by]
-    if not tables:
-        return None
-    return menu("published", "Published values", {"": "None"} | {table.key: table.title for table in tables}, key)
+def published_menu(key: str, by: str | None = None) -> Component | None:
+    """Return the menu of all tables of published values, or of those whose slices divide questions by ``by``; None for none."""
+    options = {table.key: table.title for table in published().tables if by is None or table.by == by}
+    return menu("published", "Published values", {"": "None"} | options, key) if options else None
 
 
 def published_body(key: str) -> Body | None:

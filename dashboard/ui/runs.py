@@ -7,7 +7,7 @@ runs than can be distinguished shows a few of them in their colours, with their 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Annotated, Any, Literal, Protocol, TypeVar
@@ -32,32 +32,20 @@ NEAR = 0.011  # between a mark of a table and the point of a line that it shows
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
 
 
-@dataclass(frozen=True)
-class RunColours(Mapping[str, str]):
-    """Colour of each highlighted run, as a CSS variable. Other runs are not in the mapping: they are grey.
+class RunColours(dict[str, str]):
+    """Colour of each highlighted run, as a CSS variable, in the order of import. Other runs are not in it: they are grey.
 
     ``own`` has the colour of every run of the dataset, highlighted or not.
     """
 
-    own: Mapping[str, str]
-    highlighted: tuple[str, ...]
-
-    def __getitem__(self, run: str) -> str:
-        if run not in self.highlighted:
-            raise KeyError(run)
-        return self.own[run]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.highlighted)
-
-    def __len__(self) -> int:
-        return len(self.highlighted)
+    def __init__(self, own: Mapping[str, str], highlighted: Sequence[str]) -> None:
+        super().__init__({run: colour for run, colour in own.items() if run in highlighted})
+        self.own = own
 
 
 def run_colours(facets: Facets, highlighted: Sequence[str]) -> RunColours:
     """Return the colours of a dataset's runs."""
-    own = {run: f"var(--run-{index % COLOURS + 1})" for index, run in enumerate(facets.imported)}
-    return RunColours(own, tuple(run for run in own if run in highlighted))
+    return RunColours({run: f"var(--run-{index % COLOURS + 1})" for index, run in enumerate(facets.imported)}, highlighted)
 
 
 class RunName(str):

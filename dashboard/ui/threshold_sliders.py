@@ -12,7 +12,7 @@ from dash import MATCH, ClientsideFunction, Input, State, clientside_callback, d
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import control, threshold_box
-from dashboard.ui.figure import OTHERS
+from dashboard.ui.figure import rounded
 from dashboard.ui.html import aria, data
 from dashboard.ui.runs import RunStyle, swatch
 from dashboard.ui.text import CURVE_NAMES, percent, short
@@ -56,47 +56,26 @@ def threshold_rows(
     rows = []
     for run in runs:
         default = common if common is not None else run.optimum.threshold if run.optimum else None
-        name = style.names[run.run]
-        parts = _row(run, explorer.scale, scale, own.get(run.run), default, ends, name, style.colours.get(run.run))
-        rows.append(
-            html.Div(
-                [*parts, html.Div(_origin_or_reset(run, own.get(run.run), common, default, name), className="kept")],
-                className="threshold",
-                style={"--shade": style.colours.get(run.run) or OTHERS},
-                **data(run=run.run),
-            )
-        )
+        name, given_one, used = style.names[run.run], own.get(run.run), run.outcome.threshold
+        shown = used if used is not None else ends[1]  # no best threshold, and none in the address
+        numbers = readout(run.outcome)
+        slider = dcc.Slider(
+            min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", run.run, scale), marks=None,
+            allow_direct_input=False, updatemode="mouseup", included=False, className="slider single",
+        )  # fmt: skip
+        said = [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)]
+        state = _slider_state(run, name, shown, given_one, short(default), numbers)
+        parts = [
+            html.Div([swatch(style.colours.get(run.run)), html.Span(name, className="name")], className="who", title=name),
+            slider,
+            threshold_box(given_one, short(default), PATTERNS[explorer.scale], run.run, scale),
+            html.Div(said, className="readout"),
+            dcc.Store(id=part("state", run.run, scale), data=state),
+            html.Div(_origin_or_reset(run, given_one, common, default, name), className="kept"),
+        ]
+        shade = {"--shade": style.colour(run.run)}
+        rows.append(html.Div(parts, className="threshold", style=shade, **data(run=run.run)))
     return html.Div(rows, className="thresholds", role="group", **aria(label="Thresholds"))
-
-
-def _row(
-    run: RunThresholds,
-    scale: str,
-    written: str,
-    own: float | None,
-    default: float | None,
-    ends: tuple[float, float],
-    name: str,
-    colour: str | None,
-) -> list[Component]:
-    used = run.outcome.threshold
-    shown = used if used is not None else ends[1]  # no best threshold, and none in the address
-    slider = dcc.Slider(
-        min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", run.run, written),
-        marks=None, allow_direct_input=False,
-        updatemode="mouseup", included=False, className="slider single",
-    )  # fmt: skip
-    box = threshold_box(own, short(default), PATTERNS[scale], run.run, written)
-    numbers = readout(run.outcome)
-    return [
-        html.Div([swatch(colour), html.Span(name, className="name")], className="who", title=name),
-        slider,
-        box,
-        html.Div(
-            [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)], className="readout"
-        ),
-        dcc.Store(id=part("state", run.run, written), data=_slider_state(run, name, shown, own, short(default), numbers)),
-    ]
 
 
 def _origin_or_reset(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
@@ -157,8 +136,8 @@ def _slider_state(
     }  # fmt: skip
 
 
-def _rounded(values: list[float] | None) -> list[float] | None:
-    return None if values is None else [float(f"{value:.{DIGITS}g}") for value in values]
+def _rounded(values: list[float] | None) -> list[float | None] | None:
+    return None if values is None else rounded(values, DIGITS)
 
 
 SLIDER, STATE = (part(role, MATCH, MATCH) for role in ("slide", "state"))  # type: ignore[arg-type]

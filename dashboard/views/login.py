@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from dashboard.access import signed_links
 from dashboard.access.providers import Reader, RequestDenied, oidc
 from dashboard.access.providers.token import COOKIE
 from dashboard.registry.addresses import document
@@ -122,7 +123,7 @@ def begin_oidc() -> AnyResponse:
         url, login = access.oidc.begin(target)
     except RequestDenied as denied:
         return _refused(target, denied)
-    return _with_cookie(url, oidc.write(_link_key(), oidc.LOGIN_COOKIE, login), oidc.LOGIN_SECONDS, oidc.LOGIN_COOKIE)
+    return _with_cookie(url, signed_links.write(_link_key(), oidc.LOGIN_COOKIE, login), oidc.LOGIN_SECONDS, oidc.LOGIN_COOKIE)
 
 
 def finish_oidc() -> AnyResponse:
@@ -130,13 +131,15 @@ def finish_oidc() -> AnyResponse:
     (`CLUELINE_OIDC_RIGHTS`), are stored in a cookie, and the browser is redirected to the page that it asked for.
     """
     access = service().access
-    login = oidc.read(access.tokens.record().link_key, oidc.LOGIN_COOKIE, request.cookies.get(oidc.LOGIN_COOKIE, ""), oidc.Login)
+    login = signed_links.read(
+        access.tokens.record().link_key, oidc.LOGIN_COOKIE, request.cookies.get(oidc.LOGIN_COOKIE, ""), oidc.Login
+    )
     target = login.target if login else "/"
     try:
         user = access.oidc.finish(login)
     except RequestDenied as denied:
         return _refused(target, denied)
-    answer = _with_cookie(target, oidc.write(_link_key(), oidc.COOKIE, user), int(user[2] - time.time()), oidc.COOKIE)
+    answer = _with_cookie(target, signed_links.write(_link_key(), oidc.COOKIE, user), int(user[2] - time.time()), oidc.COOKIE)
     _delete_cookie(answer, oidc.LOGIN_COOKIE)
     return answer
 

@@ -21,7 +21,7 @@ from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import items_link, items_query, page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.published_values import parts_menu, published_parts
+from dashboard.ui.published_values import published_menu, published_parts
 from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
 from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
@@ -362,7 +362,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             menu("metric", "Metric", metric_names(RANKED, request.facets), metric.key, default=DEFAULT_METRIC),
             menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
             *_division(request),
-            parts_menu(request.parameters.published, _by(request)),
+            published_menu(request.parameters.published, _by(request)),
         ),
         _every_run(request, style, result),
         note(OF_ALL_RUNS) if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS else None,

@@ -6,17 +6,16 @@ says so, signed with the key of the store, until it ends.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from flask import request
-from itsdangerous import BadData, URLSafeSerializer
 
 from dashboard.access.providers import Reader, RequestDenied, check_user
+from dashboard.access.signed_links import read
 from dashboard.settings import Settings
 from data.store.tokens_and_readers import RIGHTS, USER, AccessRecord, Right
 
@@ -29,7 +28,6 @@ ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")  # that a p
 MAX_TARGET = 1000  # characters of the page to show afterwards: browsers drop cookies above 4,096 bytes
 TIMEOUT = 10  # seconds, of each request to the provider
 CLOCKS = 120  # seconds by which the clocks of provider and server may differ
-T = TypeVar("T")
 PROBLEM = "The identity provider did not confirm this login"
 
 
@@ -198,20 +196,3 @@ def rights_of_groups(entries: tuple[str, ...]) -> dict[str, Right]:
     """
     pairs = (entry.rpartition("=") for entry in entries)
     return {group: msgspec.convert(right, Right) for group, _, right in pairs}
-
-
-def write(key: str, purpose: str, content: tuple[object, ...]) -> str:
-    """Return a signed text for a cookie. ``key`` is the signing key of the store, and ``purpose`` the cookie's name."""
-    return str(_serializer(key, purpose).dumps(content))
-
-
-def read(key: str, purpose: str, text: str, kind: type[T]) -> T | None:
-    """Return what a text of ``write`` holds; None if the key or purpose is another, or the text was changed."""
-    try:
-        return msgspec.convert(_serializer(key, purpose).loads(text), kind) if key else None
-    except (BadData, msgspec.ValidationError):
-        return None
-
-
-def _serializer(key: str, purpose: str) -> URLSafeSerializer:
-    return URLSafeSerializer(key, purpose, signer_kwargs={"digest_method": hashlib.sha256})

@@ -104,7 +104,7 @@ def permuted_labels_test(
         weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
         sums = irfft(np.conj(rfft(label.T[:, None, first])) * of_scores[tested], questions).reshape(-1, orders.size)[:, chosen]
         statistics[:, part, tested] = np.abs(weights[:, None] * sums).T
-    statistics = np.round(statistics[:, testable], EXACT)
+    statistics = np.asarray(np.round(statistics[:, testable], EXACT), dtype=np.float64)
     return _spread_out(testable, max_t(statistics[0], statistics[1:]))
 
 
@@ -162,7 +162,7 @@ def _sign_flips(values: Sequence[Floats], seed: tuple[int, int], flips: int) -> 
     patterns = 2 ** flips.bit_length()
     functions = np.random.default_rng(seed).integers(patterns, size=len(values[0]))
     together = np.stack([sum_by_place(of_units, functions, patterns) for of_units in values], axis=1)
-    return (hadamard(patterns, float) @ together.reshape(patterns, -1)).reshape(together.shape)
+    return np.asarray(hadamard(patterns, float) @ together.reshape(patterns, -1)).reshape(together.shape)
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:

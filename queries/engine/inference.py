@@ -6,12 +6,15 @@ The unit is the question, because its clues are not independent. ``tests/statist
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import hadamard
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
 from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights
+from queries.engine.run_columns import sum_by_place
 from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
@@ -20,7 +23,7 @@ FEW_OUTCOMES = 30  # questions with an error, or a right answer: with fewer, res
 FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
-MANY_QUESTIONS = 500  # above this, two sign flips hardly ever give the same total, and seven digits are enough
+MANY_UNITS = 500  # above this, two sign flips hardly ever give the same total, and seven digits are enough
 
 
 # -- one number, or the difference of two ------------------------------------------------------------------------------
@@ -286,12 +289,28 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
     """
     used = _used(items)
     residuals, items = residuals[..., used], items[:, used]
-    questions, runs, cells = residuals.shape
-    signs = np.random.default_rng((seed, questions)).choice([-1.0, 1.0], (flips, questions))
-    precision = np.float32 if questions > MANY_QUESTIONS else float
-    signs = np.concatenate([np.ones((1, questions)), signs]).astype(precision)
-    totals = signs @ residuals.reshape(questions, runs * cells).astype(precision)
-    return _p_values(totals.reshape(1 + flips, runs, cells), items, distance)
+    return _p_values(sign_flips(residuals, seed, flips), items, distance)
+
+
+def sign_flips(values: Floats, seed: int, flips: int) -> Floats:
+    """Sum values of units, shape (units, ...), with the signs of units flipped at random; shape (1 + flips or more, ...).
+
+    The first signs are all positive. The signs of a unit are those of the Walsh function of its random number. Walsh functions
+    form a group, so tests with these signs are exact if values are as likely as their negatives (Hemerik & Goeman 2018).
+    """
+    units, patterns = len(values), 2 ** flips.bit_length()
+    function, signs = np.random.default_rng((seed, units)).integers(patterns, size=units), _walsh_functions(patterns)
+    if units > patterns:  # units of one function always have the same sign
+        values, function = sum_by_place(values, function, patterns), np.arange(patterns)
+    precision = np.float32 if units > MANY_UNITS else float
+    flat = values.reshape(len(values), -1).astype(precision, copy=False)
+    totals: Floats = (signs[:, function].astype(precision) @ flat).astype(float, copy=False)
+    return totals.reshape(patterns, *values.shape[1:])
+
+
+@lru_cache(maxsize=1)
+def _walsh_functions(count: int) -> NDArray[np.int8]:
+    return np.asarray(hadamard(count, np.int8))
 
 
 def rare_outcomes_test(

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.fft import irfft, rfft
-from scipy.linalg import hadamard
 
 from queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
-from queries.engine.inference import FLIPS, Bools
+from queries.engine.inference import FLIPS, Bools, sign_flips
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
@@ -109,12 +108,9 @@ def permuted_labels_test(
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
-    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``.
-
-    The signs are those of a Walsh function of a random number for each question. These functions form a group, too.
-    """
+    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``."""
     scores = np.nan_to_num(scores)
-    statistics = np.abs(_sign_flips([scores * part[:, None] for part in parts], (seed, len(scores)), flips))
+    statistics = np.abs(np.stack([sign_flips(scores * part[:, None], seed, flips) for part in parts], axis=1))
     size = np.sqrt(np.einsum("pq,qr->pr", parts, scores**2))
     statistics = np.divide(statistics, size, out=np.zeros_like(statistics), where=size > TIED)[:, testable]
     return _spread_out(testable, max_t(statistics[0], statistics[1:]))
@@ -150,19 +146,8 @@ def unit_flips_test(
             sums = sums - (known & part).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
         size = np.sqrt((sums**2).sum(axis=0))
         of_parts.append(np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED))
-    statistics = np.abs(_sign_flips(of_parts, (seed, units), flips))[:, testable]
+    statistics = np.abs(sign_flips(np.stack(of_parts, axis=1), seed, flips))[:, testable]
     return _spread_out(testable, max_t(statistics[0], statistics[1:]))
-
-
-def _sign_flips(values: Sequence[Floats], seed: tuple[int, int], flips: int) -> Floats:
-    """Return sums of values, arrays of shape (units, runs), with random signs of units; shape (1 + flips or more, arrays, runs).
-
-    The first signs are all positive.
-    """
-    patterns = 2 ** flips.bit_length()
-    functions = np.random.default_rng(seed).integers(patterns, size=len(values[0]))
-    together = np.stack([sum_by_place(of_units, functions, patterns) for of_units in values], axis=1)
-    return np.asarray(hadamard(patterns, float) @ together.reshape(patterns, -1)).reshape(together.shape)
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:

@@ -67,7 +67,7 @@ def test_a_run_far_from_calibrated_is_detected(distance):
     noise = random.normal(size=(60, 1, 5))
     items = np.full((1, 5), 60.0)
     assert inference.calibration_test(noise, items, distance)[0] > 0.01
-    assert inference.calibration_test(noise + 1, items, distance)[0] == 1 / 2001
+    assert inference.calibration_test(noise + 1, items, distance)[0] == 1 / 2048
 
 
 def test_a_distance_interval_contains_0_unless_tested_otherwise():

@@ -63,13 +63,13 @@ def threshold_rows(
             min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", run.run, scale), marks=None,
             allow_direct_input=False, updatemode="mouseup", included=False, className="slider single",
         )  # fmt: skip
-        said = [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)]
+        outcomes = [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)]
         state = _slider_state(run, name, shown, given_one, short(default), numbers)
         parts = [
             html.Div([swatch(style.colours.get(run.run)), html.Span(name, className="name")], className="who", title=name),
             slider,
             threshold_box(given_one, short(default), PATTERNS[explorer.scale], run.run, scale),
-            html.Div(said, className="readout"),
+            html.Div(outcomes, className="readout"),
             dcc.Store(id=part("state", run.run, scale), data=state),
             html.Div(_origin_or_reset(run, given_one, common, default, name), className="kept"),
         ]

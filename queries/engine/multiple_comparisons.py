@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.fft import irfft, rfft
+from scipy.fft import irfft, prev_fast_len, rfft
 
 from queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
 from queries.engine.inference import FLIPS, Bools, sign_flips
@@ -76,35 +76,45 @@ def permuted_labels_test(
     The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
     overlap of the parts and any similarity of the runs.
 
-    Permutations are shifts of the questions in random orders. The shifts form a group, and orders are drawn at random, so the
-    p-values are exact (Hemerik & Goeman 2018). The sums over a part after every shift are one correlation, computed by the fast
-    Fourier transform.
+    Permutations are shifts of the questions in random orders, by blocks of questions where there are more than ``flips``; the few
+    that make no whole block stay. Shifts form a group, and orders are drawn at random, so the p-values are exact (Hemerik &
+    Goeman 2018). The sums over a part after every shift are one correlation, computed by the fast Fourier transform.
 
     ``scores``, for example jackknife pseudo-values of a loss, have shape (questions, runs); NaN is missing. ``parts`` has shape
     (parts, questions), ``own_parts``, which differ between runs, shape (own parts, questions, runs). ``testable`` and the raw and
     adjusted two-sided p-values have shape (parts + own parts, runs); NaN is not tested.
     """
-    questions = len(scores)
+    questions, runs = scores.shape
+    if own_parts is None:
+        own_parts = np.zeros((0, questions, runs), dtype=bool)
     random = np.random.default_rng((seed, questions))
-    first, more = random.permutation(questions), -(-(flips + 1) // questions) - 1
-    orders = np.array([first, *(random.permutation(questions) for _ in range(more))])
-    chosen = [0, *random.permutation(np.arange(1, orders.size))[:flips]]  # the first is the order as it is
+    block = max(1, questions // (flips + 1))
+    shifts = questions if block == 1 else prev_fast_len(questions // block, real=True)
+    moved, fixed = np.split(random.permutation(questions), [shifts * block])
+    others = [random.permutation(moved) for _ in range(-(-(flips + 1) // shifts) - 1)]
+    orders = np.array([moved, *others]).reshape(-1, shifts, block)
     mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(np.isfinite(scores).sum(axis=0), 1)
     centred = np.nan_to_num(scores - mean)
     spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
-    of_scores = rfft(np.divide(centred, spread, out=np.zeros_like(centred), where=spread > TIED).T[:, orders])
-    statistics = np.zeros((len(chosen), *testable.shape))
-    labels = [*parts[:, :, None], *([] if own_parts is None else own_parts)]
-    for part, tested in enumerate(testable):
-        label = labels[part][:, tested] if labels[part].shape[1] > 1 else labels[part]
-        inside = label.sum(axis=0)
-        # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
-        deviation = np.sqrt(inside * (questions - inside) / questions)
-        weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-        sums = irfft(np.conj(rfft(label.T[:, None, first])) * of_scores[tested], questions).reshape(-1, orders.size)[:, chosen]
-        statistics[:, part, tested] = np.abs(weights[:, None] * sums).T
-    statistics = np.asarray(np.round(statistics[:, testable], EXACT), dtype=np.float64)
-    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
+    unit = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > TIED).T
+
+    def sums(labels: Bools, values: Floats) -> Floats:
+        """Sum values, shape (k, questions), over each part after each permutation, shape (permutations, parts, k)."""
+        of_labels = np.conj(rfft(labels[:, orders[0]], axis=1)).transpose(1, 0, 2)
+        of_values = rfft(values[:, orders], axis=2).transpose(2, 3, 0, 1)
+        products = of_labels @ of_values.reshape(*of_values.shape[:2], -1)
+        totals = irfft(products, shifts, axis=0).reshape(shifts, len(labels), len(values), len(orders))
+        totals = np.moveaxis(totals, -1, 0).reshape(orders[..., 0].size, len(labels), len(values))
+        return np.asarray(totals + labels[:, fixed] @ values[:, fixed].T)
+
+    own = [sums(own_parts[..., run], unit[run : run + 1]) for run in range(runs)]
+    inside = np.concatenate([np.tile(parts.sum(axis=1)[:, None], runs), own_parts.sum(axis=1)])
+    # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
+    deviation = np.sqrt(inside * (questions - inside) / questions)
+    weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+    statistics = np.abs(weights * np.concatenate([sums(parts, unit), np.concatenate(own, axis=2)], axis=1))[:, testable]
+    statistics = np.asarray(np.round(statistics, EXACT), dtype=np.float64)
+    return _spread_out(testable, max_t(statistics[0], statistics[1:]))  # the first permutation changes nothing
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:

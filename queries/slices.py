@@ -19,6 +19,7 @@ from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
 from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
+from queries.engine.run_columns import sum_by_place
 from queries.engine.run_pairs import RunName
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import CATALOGUE, Metric
@@ -173,6 +174,8 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
     single, units, clusters = evidence.by_question(), evidence.units, np.zeros((2, *shape), dtype=np.int64)
     whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
     whole_influence = inference.influences(single.values(metric), whole_scores)
+    known, whole_moved = units.sums(np.isfinite(whole_scores).astype(float)), units.sums(whole_influence)  # by unit
+    every = inference.Moments.of(whole_moved, known > 0)
     index_of = {run: index for index, run in enumerate(evidence.runs)}
     turn = -1 if metric.direction == "higher" else 1
     spare = units_to_spare(evidence, metric)
@@ -185,20 +188,23 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         columns = [index_of[run] for run in inside.runs]
         questions[part, columns] = inside.ends - inside.starts
         values[part, columns] = inside.values(metric)
-        scores = np.full_like(whole_scores, np.nan)
-        scores[:, columns] = inside.by_question().pseudo_values(metric)
-        influence = inference.influences(values[part], scores)
-        in_part, outside = np.isfinite(scores), np.isfinite(whole_scores) & ~np.isfinite(scores)
-        touched, others = (units.sums(questions_of.astype(float)) > 0 for questions_of in (in_part, outside))
-        clusters[:, part] = touched.sum(axis=0), others.sum(axis=0)
+        chosen = np.flatnonzero(mask.any(axis=1))
+        scores = np.full((len(chosen), shape[1]), np.nan)
+        scores[:, columns] = inside.by_question().pseudo_values(metric)[chosen]
+        at, unit = np.unique(units.of_questions[chosen], return_inverse=True)  # the units that the part touches
+        moved = sum_by_place(inference.influences(values[part], scores), unit, len(at))
+        answered = sum_by_place(np.isfinite(scores).astype(float), unit, len(at))
+        touched, others = answered > 0, known[at] > answered
+        clusters[:, part] = touched.sum(axis=0), every.questions - ((known[at] > 0) & ~others).sum(axis=0)
         if against is None:
-            references[part], influence = whole, influence - whole_influence
-            groups = [touched, others & ~touched]
+            references[part] = whole
+            outside = every.without(inference.Moments.of(whole_moved[at], touched))
+            groups = [inference.Moments.of(moved - whole_moved[at], touched), outside]
         else:
-            references[part], influence = values[part, against], influence - influence[:, against]
-            groups = [touched | touched[:, against]]
-        differences, moved = turn * (values[part] - references[part]), turn * units.sums(influence)
-        low[part], high[part] = inference.influence_interval(differences, moved, groups)
+            references[part] = values[part, against]
+            groups = [inference.Moments.of(moved - moved[:, against], touched | touched[:, against])]
+        differences = turn * (values[part] - references[part])
+        low[part], high[part] = inference.influence_interval(differences, groups)
         spread = np.round(low[part], DIGITS) < np.round(high[part], DIGITS)
         zero = (np.round(values[part], DIGITS) == 0) & (np.round(references[part], DIGITS) == 0)
         real[part] = spread | ~zero | (against is not None)
@@ -215,7 +221,7 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         few = np.isfinite(margins).any(axis=(0, 1))
         if few.any():
             apart = margins * (1 - questions[part] / (evidence.ends - evidence.starts))
-            usual = np.stack([inference.influence_interval(np.zeros(shape[1]), moved, [group])[1] for group in groups])
+            usual = np.stack([inference.influence_interval(np.zeros(shape[1]), [group])[1] for group in groups])
             below, above = np.hypot(*np.where(np.isfinite(apart), apart, usual[:, None]))[::turn]
             low[part] = np.where(few, differences - below, low[part])
             high[part] = np.where(few, differences + above, high[part])

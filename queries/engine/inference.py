@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,28 +102,41 @@ def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
     return np.nan_to_num(pseudo_values - estimate) / np.maximum(_count(pseudo_values), 1)
 
 
-def influence_interval(
-    estimate: Floats, influence: Floats, groups: Sequence[Bools], level: float = LEVEL
-) -> tuple[Floats, Floats]:
+class Moments(NamedTuple):
+    """Number, sum and sum of squares of the influences of a group of questions, shape (runs,) each."""
+
+    questions: Floats
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, influence: Floats, group: Bools) -> Moments:
+        """Sum influences, shape (questions, runs), over the questions of each run that are in a group, of the same shape."""
+        inside = np.where(group, influence, 0.0)
+        return cls(group.sum(axis=0).astype(float), inside.sum(axis=0), np.einsum("qr,qr->r", inside, inside))
+
+    def without(self, part: Moments) -> Moments:
+        return Moments(*(whole - own for whole, own in zip(self, part, strict=True)))
+
+
+def influence_interval(estimate: Floats, groups: Sequence[Moments], level: float = LEVEL) -> tuple[Floats, Floats]:
     """Compute the interval of an estimate that depends on several groups of questions, such as a part minus the whole.
 
     The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part
     with few questions in a large whole therefore gets an interval as wide as its few questions require.
 
-    The estimate has shape (runs,), the ``influence`` of each question on it, see ``influences``, (questions, runs). So
-    has each of the ``groups``: which questions of each run are in it. Returns both ends, each of shape (runs,); NaN
-    where no group has two questions of the run. Source: Welch 1947; Efron & Tibshirani 1993, ch. 11.
+    The estimate has shape (runs,), and each of the ``groups`` has the influences of its questions on it, see ``influences``.
+    Returns both ends, each of shape (runs,); NaN where no group has two questions of the run. Source: Welch 1947; Efron &
+    Tibshirani 1993, ch. 11.
     """
     variance, weight = np.zeros_like(estimate), np.zeros_like(estimate)
-    for group in groups:
-        count = group.sum(axis=0).astype(float)
-        mean = np.where(group, influence, 0.0).sum(axis=0) / np.maximum(count, 1)
-        squares = np.where(group, (influence - mean) ** 2, 0.0).sum(axis=0)
-        part = np.where(count > 1, squares * count / np.maximum(count - 1, 1), 0.0)
+    for count, total, squares in groups:
+        deviations = np.maximum(squares - total**2 / np.maximum(count, 1), 0.0)
+        part = np.where(count > 1, deviations * count / np.maximum(count - 1, 1), 0.0)
         variance, weight = variance + part, weight + part**2 / np.maximum(count - 1, 1)
     freedom = np.where(weight > 0, variance**2 / np.where(weight > 0, weight, 1.0), 1.0)
     margin = stdtrit(np.maximum(freedom, 1.0), (1 + level) / 2) * np.sqrt(variance)
-    margin = np.where(np.max([group.sum(axis=0) for group in groups], axis=0) > 1, margin, np.nan)
+    margin = np.where(np.max([group.questions for group in groups], axis=0) > 1, margin, np.nan)
     return estimate - margin, estimate + margin
 
 

@@ -107,10 +107,11 @@ class Rows:
 
     def select(self, kept: NDArray[np.bool_]) -> Rows:
         """Select the rows for which ``kept``, shape (rows,), is true. Runs are numbered as before."""
+        at = np.flatnonzero(kept)  # looked for only once
         return Rows(
-            self.run[kept],
-            self.places[kept],
-            {name: values[kept] for name, values in self.sums.items()},
+            self.run[at],
+            self.places[at],
+            {name: values[at] for name, values in self.sums.items()},
             {name: column[kept] for name, column in self.binned.items()},
             self.items and self.items.of_rows(kept),
             self.samples and self.samples.of_rows(kept),

@@ -382,7 +382,9 @@ def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         influence = inference.influences(values, pseudo_values).mean(axis=1, keepdims=True)
         answered = np.asarray(np.isfinite(pseudo_values).any(axis=1)).reshape(-1, 1)
-        (low,), (high,) = inference.influence_interval(values.mean(keepdims=True), [inference.Moments.of(influence, answered)])
+        (low,), (high,) = inference.influence_interval(
+            values.mean(keepdims=True), [inference.Moments.within(influence, answered)]
+        )
         ends = np.array([max(float(low), metric.low), min(float(high), metric.high)])
     else:
         (low,), (high,), _ = percentile_interval(evidence.replicates(metric).mean(axis=1, keepdims=True))

@@ -175,7 +175,7 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
     whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
     whole_influence = inference.influences(single.values(metric), whole_scores)
     known, whole_moved = units.sums(np.isfinite(whole_scores).astype(float)), units.sums(whole_influence)  # by unit
-    every = inference.Moments.of(whole_moved, known > 0)
+    every = inference.Moments.within(whole_moved, known > 0)
     index_of = {run: index for index, run in enumerate(evidence.runs)}
     turn = -1 if metric.direction == "higher" else 1
     spare = units_to_spare(evidence, metric)
@@ -198,11 +198,11 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         clusters[:, part] = touched.sum(axis=0), every.questions - ((known[at] > 0) & ~others).sum(axis=0)
         if against is None:
             references[part] = whole
-            outside = every.without(inference.Moments.of(whole_moved[at], touched))
-            groups = [inference.Moments.of(moved - whole_moved[at], touched), outside]
+            outside = every.without(inference.Moments.within(whole_moved[at], touched))
+            groups = [inference.Moments.within(moved - whole_moved[at], touched), outside]
         else:
             references[part] = values[part, against]
-            groups = [inference.Moments.of(moved - moved[:, against], touched | touched[:, against])]
+            groups = [inference.Moments.within(moved - moved[:, against], touched | touched[:, against])]
         differences = turn * (values[part] - references[part])
         low[part], high[part] = inference.influence_interval(differences, groups)
         spread = np.round(low[part], DIGITS) < np.round(high[part], DIGITS)

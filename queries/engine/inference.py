@@ -110,7 +110,7 @@ class Moments(NamedTuple):
     squares: Floats
 
     @classmethod
-    def of(cls, influence: Floats, group: Bools) -> Moments:
+    def within(cls, influence: Floats, group: Bools) -> Moments:
         """Sum influences, shape (questions, runs), over the questions of each run that are in a group, of the same shape."""
         inside = np.where(group, influence, 0.0)
         return cls(group.sum(axis=0).astype(float), inside.sum(axis=0), np.einsum("qr,qr->r", inside, inside))

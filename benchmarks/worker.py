@@ -1,6 +1,6 @@
 """What one worker spends on millions of answers: the first read, curves and intervals under a new filter, memory; prints a table.
 
-    python -m benchmarks.worker                            4 million answers of 40 runs, four clues to a question (5 minutes)
+    python -m benchmarks.worker                            4 million answers of 40 runs, four clues to a question (2 minutes)
     python -m benchmarks.worker --runs 50                  5 million
     python -m benchmarks.worker --questions 1500           a quick look
 

@@ -76,9 +76,10 @@ def permuted_labels_test(
     The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
     overlap of the parts and any similarity of the runs.
 
-    Permutations are shifts of the questions in random orders, by blocks of questions where there are more than ``flips``; the few
-    that make no whole block stay. Shifts form a group, and orders are drawn at random, so the p-values are exact (Hemerik &
-    Goeman 2018). The sums over a part after every shift are one correlation, computed by the fast Fourier transform.
+    There are at least ``flips`` permutations: shifts of the questions in random orders, by blocks of questions where there are
+    more than ``flips``; the few that make no whole block stay in their places. Shifts form a group, and orders are drawn at
+    random, so the p-values are exact (Hemerik & Goeman 2018). The sums over a part after every shift are one correlation,
+    computed by the fast Fourier transform.
 
     ``scores``, for example jackknife pseudo-values of a loss, have shape (questions, runs); NaN is missing. ``parts`` has shape
     (parts, questions), ``own_parts``, which differ between runs, shape (own parts, questions, runs). ``testable`` and the raw and

@@ -1,7 +1,10 @@
 """A page in a browser, opened as by a visitor, which must report no errors."""
 
 from collections import defaultdict
+from contextlib import suppress
 from urllib.parse import urlsplit
+
+from playwright.sync_api import Error
 
 from tests.helpers.page_rest import COUNT
 
@@ -54,7 +57,15 @@ class Visit:
             self.page, self.close = tabs.open(**options)
         else:
             context = browser.new_context(**options)
-            self.page, self.close = context.new_page(), context.close
+            self.page = context.new_page()
+
+            def close():
+                # Chromium never closes a context whose page is about to reload. Another address ends that, or is ended by it.
+                with suppress(Error):
+                    self.page.goto("about:blank")
+                context.close()
+
+            self.close = close
         self.page.context.set_default_timeout(PATIENCE)
         self.page.add_init_script(COUNT)
         self.complaints = []

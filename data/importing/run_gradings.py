@@ -107,13 +107,18 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
     for name, grading, number in given:
         (part,) = stored_objects(connection, "responses", runs=[name])
         gradings.add_grading(connection, objects, part, grading, "column", grades_sql(number, grading))
-    # Without an answer, a question has no rules to grade by.
-    sql = f"""select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = '{IMPORTED}'
-        and gradings.dataset in (select dataset from questions where answer is not null or radius is not null)"""
-    stated = [name for (name,) in run(sql).fetchall()]
-    for name in stated:
+    # Without an answer, a question has no rules to grade by. Each question that has one takes at least one guess.
+    sql = f"""select run, count(distinct s.question_number)
+        from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number
+        join gradings g using (run) join scratch.numbered_questions n on n.n = s.question_number
+        join questions q on q.dataset = n.dataset and q.question_id = n.question_id
+        where g.name = '{IMPORTED}' and g.position = 0 and s.guess is not null and (q.answer is not null or q.radius is not null)
+        group by run, r.n order by r.n"""
+    for name, questions in run(sql).fetchall():
         (part,) = stored_objects(connection, "responses", runs=[name])
         try:
+            if questions > MAX_GRADED:
+                raise TooManyGuesses
             count = grade_by_rules(connection, objects, part, MAX_GRADED)
         except TooManyGuesses:
             line = f"more than {MAX_GRADED:,} different guesses, too many to be graded by Clueline's rules as well"
@@ -139,10 +144,9 @@ def grades_sql(number: int, column: str | None) -> str:
     if column is not None:
         chosen = f"from scratch.grades_read where name = {literal(column)}"
     never = among_states(NEVER_RIGHT, "s")
-    return f"""select q.question_id, s.clue, s.sample, if({never}, s.correct, coalesce(g.correct, s.correct)) as correct,
+    return f"""select s.question_id, s.clue, s.sample, if({never}, s.correct, coalesce(g.correct, s.correct)) as correct,
             if({never} or g.correct is null, s.graded, 'file') as graded
-        from scratch.responses_graded s join scratch.numbered_questions q on q.n = s.question_number
-        left join ({chosen}) g on g.file = s.file and g.ordinal = s.ordinal
+        from scratch.responses_graded s left join ({chosen}) g on g.file = s.file and g.ordinal = s.ordinal
         where s.run_number = {number} order by s.row"""
 
 

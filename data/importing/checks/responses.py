@@ -39,7 +39,8 @@ INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # bad
 FAILED_GUESS = "ERROR"  # the guess that marks a failed call in files, and in the hash that names a run
 # SQL for a row s of ``responses_read``: whether it has nothing from which its confidence follows, or is a failed call.
 LACKS_CONFIDENCE = "(s.confidence is null and s.token_logprobs is null and s.options is null)"
-_MARKED = f"strlen(s.guess) < 16 and lower(trim(s.guess)) = '{FAILED_GUESS.lower()}'"
+# A regular expression takes a third of the time of lower(trim(guess)).
+_MARKED = f"regexp_full_match(s.guess, '(?i) *{FAILED_GUESS} *')"
 _UNANSWERED = "s.state is null and s.options is null and coalesce(s.correct, 0) = 0"
 IS_FAILED = f"(coalesce(s.failed or s.state = 'failed', false) or coalesce({_MARKED}, false) and {_UNANSWERED})"
 # Its state as it is stored: one of ``STORED_STATES``, or null.
@@ -92,10 +93,10 @@ def _order(staging: Staging) -> bool:
     } | ({"file": "0"} if len(staging.files) == 1 else {})
     present = "".join(f", case when {ANSWERED_IN_S} then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
     present += "".join(f", s.{name}" for name in ("state", "sample", "buzz", "attributes", "file") if name not in absent)
-    order = "1, 2, sample, 3" if "sample" not in absent else "1, 2, 3"
+    order = "run_number, question_number, " + ("" if "sample" in absent else "sample, ") + "clue"
     run(f"""
         create table ordered_rows as
-        select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
+        select r.n as run_number, q.n as question_number, q.question_id, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
             case when not s.failed then s.guess end as guess,
             case when s.failed then 0.0 when s.state is null then s.confidence end as confidence,
             if({among_states(NEVER_RIGHT, "s")}, 0 * s.correct, s.correct) as correct{present},
@@ -214,8 +215,8 @@ def resolve_confidences(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view responses_resolved as
-            select row, run_number, question_number, clue, sample, buzz, attributes, file, ordinal, failed, state, guess, correct,
-                token_logprobs, {of_tokens if logprobs else "confidence"} as confidence,
+            select row, run_number, question_number, question_id, clue, sample, buzz, attributes, file, ordinal, failed, state,
+                guess, correct, token_logprobs, {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
         return
@@ -265,8 +266,8 @@ def resolve_confidences(staging: Staging) -> None:
         staging.report.warnings.append(f"distributions in `options` that did not sum to 1 and were normalised: {changed:,}")
     run("""
         create table resolved_rows as
-        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal, s.failed, s.state,
-            s.correct, s.token_logprobs,
+        select s.run_number, s.question_number, s.question_id, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal,
+            s.failed, s.state, s.correct, s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
                 shares[list_position(names, s.guess)], list_max(shares)) as confidence,

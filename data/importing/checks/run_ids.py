@@ -123,8 +123,7 @@ def _decisions(staging: Staging) -> dict[int, str]:
     rows = frame(
         staging.connection,
         """select run_number, question_id, clue, guess, correct
-        from responses_graded s join numbered_questions q on q.n = s.question_number
-        where decided order by run_number, question_id, clue""",
+        from responses_graded where decided order by run_number, question_id, clue""",
     )
     decisions: dict[int, list[dict[str, object]]] = defaultdict(list)
     for row in rows.to_dicts():

@@ -84,7 +84,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
         create table decisions (nth integer, question_id varchar, clue integer, guess varchar, correct double);
         create table decided_rows (nth integer, file integer, ordinal bigint, correct double);
         create view named_responses as
-            select s.*, q.dataset, q.question_id
+            select s.*, q.dataset
             from responses_resolved s join numbered_questions q on q.n = s.question_number""")
     if not options.decisions:
         return
@@ -141,7 +141,7 @@ def grade_responses(staging: Staging) -> None:
                 case when s.correct is null and not {never} and not decided then s.question_id end as graded_question
             from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
         )
-        select s.* exclude (row, dataset, question_id, correct, decision, decided, graded_question),
+        select s.* exclude (row, dataset, correct, decision, decided, graded_question),
             coalesce(s.correct, s.decision, g.correct, if({never}, 0, null)) as correct,
             coalesce(s.correct, s.decision) as stated, s.decided,
             case when s.decided then 'person' when s.correct is not null then 'file' when {never} then {state_sql("s")}

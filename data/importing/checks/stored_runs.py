@@ -120,8 +120,7 @@ def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | Non
         return None
     differs = " or ".join(f"{column} is distinct from {column.replace('s.', 'r.')}" for column in ANSWER)
     sql = f"""select count(*), count(*) filter ({differs})
-        from (select s.*, q.question_id from responses_graded s join numbered_questions q on q.n = s.question_number
-            where s.run_number = {number}) s
+        from (from responses_graded where run_number = {number}) s
         join {staging.objects.relation("responses", [part])} r on {SAME_PLACE.format("s")}"""
     return Overlap(*staging.connection.execute(sql).fetchall()[0])
 

@@ -121,7 +121,7 @@ def draw(request: dict[str, Any]) -> str:
 def _body(
     page: Page[Any], request: PageRequest[Any], path: str, pairs: list[tuple[str, str]], short: Sequence[tuple[str, str]]
 ) -> Drawing:
-    """Draw the content of a page. What a paper can cite depends only on data and address, so it is kept.
+    """Draw the content of a page. What a paper can cite depends only on data and address, so it is kept, as are definitions.
 
     Its links name a stored selection if ``short``, the pairs of the address that is shared, does.
     """
@@ -129,7 +129,7 @@ def _body(
     def draw() -> Drawing:
         return divide_page([active_filters(path, pairs, request.facets), *content_of(page, request, path, pairs)])
 
-    if page.table is None:
+    if page.table is None and not page.same_for_all:
         return draw()
     return Drawing.decode(service().drawn(request.selection.dataset, path, short, lambda: draw().encode()))
 

@@ -121,6 +121,7 @@ class Page(Generic[P]):
             it does not compare runs or says it itself.
         lists_unranked: whether it also lists runs that take no part, so that it has something to show if none does.
         needs_dataset: whether it shows nothing of a store without datasets.
+        same_for_all: whether it shows the same of every store, so that its drawing is kept.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Page(Generic[P]):
     common: bool | None = None
     lists_unranked: bool = False
     needs_dataset: bool = True
+    same_for_all: bool = False
 
     @property
     def shows_people(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from flask import Response
@@ -28,11 +28,19 @@ def names_of(runs: Iterable[str], *, elicitation: bool = True) -> dict[str, str]
     wanted = [run for run in wanted if run in known]
     if len({id(known[run]) for run in wanted}) != 1:
         return distinct_names({run: known[run].runs[run] for run in wanted}, elicitation=elicitation)
-    parts = known[wanted[0]]
+    return _names_among(known[wanted[0]], wanted, elicitation)
+
+
+def name_of(run: str, dataset: str) -> str:
+    """Return the name of a run, as ``names_of`` does, without looking for its dataset."""
+    return _names_among(service().recall(run_parts, dataset), [run])[run]
+
+
+def _names_among(parts: DatasetParts, runs: Sequence[str], elicitation: bool = True) -> dict[str, str]:
     names = parts.names if elicitation else parts.beside
-    if not names.keys() >= {*wanted}:
+    if not names.keys() >= {*runs}:  # one of them is withdrawn
         names = distinct_names(parts.runs, elicitation=elicitation)
-    return {run: names[run] for run in wanted}
+    return {run: names[run] for run in runs}
 
 
 def names_if_alike(runs: Iterable[str]) -> dict[str, str]:

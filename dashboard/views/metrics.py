@@ -279,4 +279,9 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
     ]
 
 
-register(Page("metrics", "/metrics", "Metrics", filters=(), draw=draw, parameters=PageParameters, place="Help", order=1))
+register(
+    Page(
+        "metrics", "/metrics", "Metrics",
+        filters=(), draw=draw, parameters=PageParameters, place="Help", order=1, same_for_all=True,
+    )
+)  # fmt: skip

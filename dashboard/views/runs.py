@@ -19,7 +19,7 @@ from dashboard.http.paths import address, run_path
 from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.run_names import names_of
+from dashboard.registry.run_names import name_of, names_of
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -255,16 +255,12 @@ def _same(facts: RunFacts) -> Component | str:
 
 
 def _name(facts: RunFacts) -> Cell:
-    link = page_link(_title(facts), href=run_path(facts.run), class_name="name")
+    link = page_link(name_of(facts.run, facts.dataset), href=run_path(facts.run), class_name="name")
     told = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items() if tag != LABEL)
     return Cell(
         [link, html.Div(told, className="by") if told else "", html.Div(html.Code(facts.run), className="by")],
         attributes={"id": f"run-{facts.run}"},
     )
-
-
-def _title(facts: RunFacts) -> str:
-    return names_of([facts.run]).get(facts.run, facts.model)
 
 
 def _imported(facts: RunFacts) -> list[Component]:
@@ -294,7 +290,7 @@ def _see(facts: RunFacts) -> html.Span:
 
 
 def _change(facts: RunFacts) -> html.Span:
-    name, path = _title(facts), f"/api/v1/runs/{facts.run}"
+    name, path = name_of(facts.run, facts.dataset), f"/api/v1/runs/{facts.run}"
     who = f"{name} (run {facts.run})"
     if facts.withdrawn_at:
         restore_button = change_button(

@@ -11,7 +11,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import SEED
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather import gather_in_batches
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
@@ -42,11 +42,11 @@ def reliability(
 
     Which questions count does not depend on what is shown.
     """
-    evidence = gather(snapshot, _counted(snapshot, selection, shown), DIAGRAM_METRICS)
+    batches = gather_in_batches(snapshot, _counted(snapshot, selection, shown), DIAGRAM_METRICS)
     return Reliability(
         *head(snapshot, selection),
         binning=selection.conventions.binning,
-        runs=reliability_diagrams(evidence, band),
+        runs=[diagram for evidence in batches for diagram in reliability_diagrams(evidence, band)],
     )
 
 
@@ -130,18 +130,17 @@ def triptych(snapshot: Snapshot, selection: Selection, shown: Sequence[str] = ()
 
     The selection's ``common`` is 1 by default. Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
     """
-    evidence = gather(snapshot, _counted(snapshot, selection, shown), SCORE_METRICS)
-    if not evidence.runs:
-        return Triptych(*head(snapshot, selection), THRESHOLDS.tolist(), [])
+    batches = gather_in_batches(snapshot, _counted(snapshot, selection, shown), SCORE_METRICS)
+    runs = [run for evidence in batches if evidence.runs for run in _runs(evidence)]
+    return Triptych(*head(snapshot, selection), THRESHOLDS.tolist(), runs)
+
+
+def _runs(evidence: Evidence) -> list[RunTriptych]:
     values = {field: evidence.values(CATALOGUE[key]) for field, key in VALUES.items()}
     for field in ("mcb", "dsc"):
         intervals = metric_intervals(evidence, CATALOGUE[VALUES[field]])
         values |= {f"{field}_low": intervals.low, f"{field}_high": intervals.high}
-    return Triptych(
-        *head(snapshot, selection),
-        thresholds=THRESHOLDS.tolist(),
-        runs=[_run(evidence, index, {key: row[index] for key, row in values.items()}) for index in range(len(evidence.runs))],
-    )
+    return [_run(evidence, index, {key: row[index] for key, row in values.items()}) for index in range(len(evidence.runs))]
 
 
 def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:

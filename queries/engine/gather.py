@@ -19,7 +19,7 @@ from queries.engine.distribution_columns import RunDistributions
 from queries.engine.evidence import OUTLINE, Evidence, Run, Sums, counts_of, outcomes_of, sums_of
 from queries.engine.question_difficulties import selects_by_answers
 from queries.engine.rows import Responses, RowReader
-from queries.engine.run_columns import Arrays, Floats, float_array
+from queries.engine.run_columns import Arrays, Floats, batches_of_runs, float_array
 from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.engine.selected_answers import counting_what_there_is, selection_clauses
 from queries.engine.units import read_units
@@ -73,6 +73,17 @@ def gather(
     of_people = {*runs.filter(runs["respondents"] & (runs["samples"] > 1))["run"]}
     respondents = {run.run: _respondents(reader, evidence, run) for run in evidence.runs if run.run in of_people}
     return replace(evidence, respondents=respondents)
+
+
+def gather_in_batches(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Iterator[Evidence]:
+    """Gather the evidence as ``gather`` does, for some runs at a time, so that memory need not hold the items of all runs.
+
+    For what does not depend on other runs. Which questions are selected may not depend on the runs either.
+    """
+    clauses, parameters = selection_clauses(selection)
+    runs = [run for (run,) in snapshot.rows(f"{clauses} select run from chosen_runs order by place", parameters)]
+    for batch in batches_of_runs(snapshot, selection.dataset, runs):
+        yield gather(snapshot, selection.on_runs(runs[index] for index in batch), metrics)
 
 
 def _respondents(reader: RowReader, evidence: Evidence, run: Run) -> RespondentCells:

@@ -348,9 +348,11 @@ def rare_outcomes_test(
     used = _used(items)
     residuals, items, confidence = residuals[..., used], items[:, used], confidence[:, used]
     expected = np.clip(np.divide(confidence, items, out=np.zeros_like(confidence), where=items > 0), 0.0, 1.0)
-    random = np.random.default_rng((seed, len(residuals)))
-    simulated = items * expected - random.binomial(items.astype(np.int64), expected, (flips, *items.shape))
-    totals = np.concatenate([residuals.sum(axis=0)[None], simulated * np.sqrt(clustered)[:, None]])
+    right = np.zeros((flips, *items.shape))
+    for run, (count, chance) in enumerate(zip(items.astype(np.int64), expected, strict=True)):
+        random, held = np.random.default_rng((seed, len(residuals))), count > 0  # so that no run depends on the others
+        right[:, run, held] = random.binomial(count[held], chance[held], (flips, np.count_nonzero(held)))
+    totals = np.concatenate([residuals.sum(axis=0)[None], (items * expected - right) * np.sqrt(clustered)[:, None]])
     return _p_values(totals, items, distance)
 
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queries.engine import run_columns
 from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.reliability_diagrams import BIN_TOTALS
 from queries.metrics import CATALOGUE, Conventions
-from queries.reliability import reliability
+from queries.reliability import reliability, triptych
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
@@ -134,3 +135,15 @@ def test_diagrams_of_some_runs_are_those_among_all(snapshot):
         every = {run.run: run for run in reliability(snapshot, selection).runs}
         for run, diagram in every.items():
             assert reliability(snapshot, selection, shown=[run]).runs == [diagram]
+
+
+def test_triptychs_of_some_runs_are_those_among_all(snapshot):
+    for run in triptych(snapshot, RELAY).runs:
+        assert triptych(snapshot, RELAY, shown=[run.run]).runs == [run]
+
+
+def test_runs_that_do_not_fit_into_memory_together_give_the_same(snapshot, monkeypatch):
+    whole = [query(snapshot, RELAY).runs for query in (reliability, triptych)]
+    assert len(whole[0]) > 1
+    monkeypatch.setattr(run_columns, "READ_AT_ONCE", 1)
+    assert [query(snapshot, RELAY).runs for query in (reliability, triptych)] == whole

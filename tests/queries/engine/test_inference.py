@@ -70,6 +70,23 @@ def test_a_run_far_from_calibrated_is_detected(distance):
     assert inference.calibration_test(noise + 1, items, distance)[0] == 1 / 2048
 
 
+@pytest.mark.parametrize("distance", ["sum", "maximum", "square", "walk"])
+def test_a_run_with_few_errors_is_tested_alike_among_others(distance):
+    random = np.random.default_rng(4)
+    confidence = np.sort(random.uniform(0.8, 1, (5, 40)), axis=1)  # 40 questions of one item, each a cell of its own
+    items, clustered = np.ones((5, 40)), np.array([1.0, 1.0, 2.0, 1.5, 1.0])
+    items[1, :20] = 0.0
+    residuals = items * (confidence - (random.random((5, 40)) < 0.95))
+    cells = np.eye(40)[:, None, :]
+    arguments = (residuals.T[:, :, None] * cells, items, confidence * items, clustered)
+
+    def p_values(runs):
+        sums, *others = arguments
+        return inference.rare_outcomes_test(sums[:, runs], *(values[runs] for values in others), distance)
+
+    assert [p_values([run])[0] for run in range(5)] == p_values([0, 1, 2, 3, 4]).tolist()
+
+
 def test_a_distance_interval_contains_0_unless_tested_otherwise():
     random = np.random.default_rng(5)
     replicates = np.abs(random.normal(0.1, 0.02, (1000, 2)))

@@ -38,7 +38,7 @@ from queries.engine.gather import gather
 from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins, question_folds
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from queries.selection import Selection
 from tests.helpers.run_tables import with_runs
 
@@ -174,6 +174,7 @@ def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Flo
             values.append(_by_fold(metric, confidence, correct, conventions))
             continue
         sums = pooled(confidence, correct)
+        sums[ATTEMPTED_ITEMS] = sums["items"]
         if metric.thresholded:
             sums[NET_REWARD] = net_reward(confidence, correct, conventions.t).sum()
         if count:

@@ -1,7 +1,7 @@
 """How long each page and its JSON take by number of responses, and the memory of a worker; writes pages.md.
 
     python -m benchmarks.pages                          0.1, 1 and 10 million responses
-    python -m benchmarks.pages --sizes 0.1 1 10 100     the same and 100 million (half an hour, 6 GB of disk)
+    python -m benchmarks.pages --sizes 0.1 1 10 100     the same and 100 million (an hour or two, 2 GB of disk, 17 GB of memory)
     python -m benchmarks.pages --sizes 0.1 --cold 2     a quick look (writes no file unless --out is given)
 
 Each size is a dataset in its own store, served by one worker. Every address is asked for

@@ -142,7 +142,7 @@ def test_triptychs_of_some_runs_are_those_among_all(snapshot):
         assert triptych(snapshot, RELAY, shown=[run.run]).runs == [run]
 
 
-def test_runs_that_do_not_fit_into_memory_together_give_the_same(snapshot, monkeypatch):
+def test_runs_that_are_read_in_batches_give_the_same(snapshot, monkeypatch):
     whole = [query(snapshot, RELAY).runs for query in (reliability, triptych)]
     assert len(whole[0]) > 1
     monkeypatch.setattr(run_columns, "READ_AT_ONCE", 1)

@@ -1,9 +1,11 @@
 """A random sample of answers that people graded: how it is drawn and stored, and what it says about all answers."""
 
+import math
 import random
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from data.store import open_store
 from data.store.audit import Audit
@@ -225,6 +227,18 @@ def test_a_judge_that_says_nothing_does_not_count():
     judged = np.zeros(400)
     result = prediction_powered_mean(judged, np.ones(400), np.arange(50), graded, judged[:50], np.ones(50), 1.0, 0.95)
     assert (result.value, result.tuning) == (pytest.approx(graded.mean()), 0)
+
+
+def test_the_interval_is_that_of_independent_questions():
+    chance = np.random.default_rng(6)
+    truth, drawn = chance.integers(0, 2, 300).astype(float), np.arange(60)
+    judged = np.where(chance.random(300) < 0.8, truth, 1 - truth)
+    result = prediction_powered_mean(judged, np.ones(300), drawn, truth[drawn], judged[drawn], np.ones(60), 0.0, 0.95)
+    of_drawn = (truth - result.tuning * judged)[drawn] / 60 + result.tuning * judged[drawn] / 300
+    of_others = result.tuning * judged[60:] / 300
+    assert result.value == pytest.approx(of_drawn.sum() + of_others.sum()) and 0 < result.tuning < 1
+    error = math.sqrt(60 * of_drawn.var(ddof=1) + 240 * of_others.var(ddof=1))
+    assert result.high - result.value == pytest.approx(stats.t.ppf(0.975, 59) * error)
 
 
 def test_no_interval_is_without_width():

@@ -96,8 +96,8 @@ def _order(staging: Staging) -> bool:
     order = "run_number, question_number, " + ("" if "sample" in absent else "sample, ") + "clue"
     run(f"""
         create table ordered_rows as
-        select r.n as run_number, q.n as question_number, q.question_id, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
-            case when not s.failed then s.guess end as guess,
+        select r.n as run_number, q.n as question_number, q.question_id, coalesce(s.clue, 0)::integer as clue, s.ordinal,
+            s.failed, case when not s.failed then s.guess end as guess,
             case when s.failed then 0.0 when s.state is null then s.confidence end as confidence,
             if({among_states(NEVER_RIGHT, "s")}, 0 * s.correct, s.correct) as correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)

@@ -76,6 +76,12 @@ def test_a_run_with_few_questions_has_its_own_interval():
         assert together.replicates.tolist() == [0 if method == "jackknife" else SMOOTH_REPLICATES, REPLICATES]
 
 
+def test_a_distance_of_few_questions_may_be_0():
+    evidence = evidence_of(simulated(2, 40, seed=1))  # calibrated runs
+    intervals = metric_intervals(evidence, CATALOGUE["ece"])
+    assert intervals.low.tolist() == [0, 0] and (evidence.values(CATALOGUE["ece"]) > 0.1).all()
+
+
 @pytest.mark.parametrize("binning", BINNINGS)
 def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
     evidence = gather(snapshot, RELAY.replace(conventions=Conventions(binning)), METRICS)

@@ -18,9 +18,10 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
 from queries.engine.ranked_metric_rows import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
+from queries.metrics.kernels import bins, calibration_tests, item_totals, per_question, sorted_items
 from queries.metrics.kernels import isotonic_regression as isotonic
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from queries.metrics.kernels.bounds import auroc_bounds
 from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
@@ -340,6 +341,30 @@ def test_isotonic_fits_are_those_of_scikit_learn(rows):
     assert deep[1] == pytest.approx(expected, abs=1e-12)
     assert isotonic.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
     assert isotonic.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+
+
+def test_corp_of_weighted_items_is_that_of_repeated_ones():
+    random = np.random.default_rng(9)
+    confidence, correct = np.sort(np.round(random.random(40), 1)), random.integers(0, 2, 40).astype(float)
+    times = random.integers(0, 4, (40, 3))
+    together = isotonic.corp(confidence, correct, ItemWeights(np.arange(40), times.astype(float)))
+    for number, of_items in enumerate(times.T):
+        repeated = np.repeat(confidence, of_items), np.repeat(correct, of_items)
+        expected = isotonic.corp(*repeated, ItemWeights.equal(of_items.sum()))
+        assert together[:, number] == pytest.approx(expected[:, 0], abs=1e-12)
+
+
+def test_without_any_confidence_the_auroc_can_be_anything():
+    assert auroc_bounds(np.zeros(0), np.zeros(0), np.array([0.0, 1.0, 1.0])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "kuiper", "ks"), [((1, 1), 0.48, 0.48), ((1, 0), 0.64, 0.64), ((0, 1), 1, 1), ((0, 0), 0.48, 0.48)]
+)
+def test_p_values_of_two_answers_are_those_of_four_outcomes(outcomes, kuiper, ks):
+    # Cumulative residuals are 0.6, 1 with probability 0.24; 0.6, 0 with 0.16; -0.4, 0 with 0.36; -0.4, -1 with 0.24.
+    tests = calibration_tests.calibration_tests(np.array([0.4, 0.6]), np.array(outcomes, float), np.array([0, 1]), 2, 1)
+    assert (tests.kuiper, tests.ks) == pytest.approx((kuiper, ks), abs=0.06)  # four standard errors of 1,000 draws
 
 
 def test_corp_sees_a_small_miscalibration():

@@ -263,15 +263,24 @@ class Objects:
         *,
         numbered: bool = False,
         opinions: Mapping[str, Sequence[StoredObject]] | None = None,
+        questions: Sequence[str] = (),
     ) -> str:
-        """Return SQL for the rows of responses under a grading. See ``relation``.
+        """Return SQL for the rows of responses under a grading. See ``relation``. Those of a few ``questions`` are in any order.
 
         Runs without ``grades`` keep the grading of their responses. If ``opinions``, the grades of every further grading by run,
         are given, there is a column ``disputed``, which says whether the gradings of the run differ on the response. A failed
         call is never disputed.
         """
+        of_questions = f" where r.question_id in ({', '.join(map(literal, questions))})" if questions else ""
         if opinions is None and not any(part.run in grades for part in parts):
-            return self.relation("responses", parts, numbered=numbered)
+            rows = self.relation("responses", parts, numbered=numbered)
+            return f"(select * from {rows} r{of_questions})" if questions else rows
+
+        def grades_of(objects: Sequence[StoredObject], name: str) -> str:
+            # A positional join is faster for all rows, but reads all of them. Other joins skip the blocks of other questions.
+            if questions:
+                return f" join {self.relation('grades', objects, numbered=True)} {name} using (run, file_row_number)"
+            return f" positional join {self.relation('grades', objects)} {name}"
 
         def kind(part: StoredObject) -> tuple[bool, int]:
             return part.run in grades, len((opinions or {}).get(part.run, ()))
@@ -279,18 +288,18 @@ class Objects:
         blocks, never = [], among_states(NEVER_RIGHT, "r")
         for (graded, others), group in groupby(parts, key=kind):
             runs = [*group]
-            columns = "r.*"
-            rows = f"{self.relation('responses', runs, numbered=numbered)} r"
+            columns = "r.*" if numbered or not questions else "r.* exclude (file_row_number)"
+            rows = f"{self.relation('responses', runs, numbered=numbered or bool(questions))} r"
             if graded:
                 columns += " replace (g.correct as correct, g.graded as graded)"
-                rows += f" positional join {self.relation('grades', [grades[part.run] for part in runs])} g"
+                rows += grades_of([grades[part.run] for part in runs], "g")
             if opinions is not None:
                 differs = " or ".join(f"o{nth}.correct <> r.correct" for nth in range(others))
                 columns += f", {f'not {never} and ({differs})' if differs else 'false'} as disputed"
                 opinions_of = zip(*(opinions.get(part.run, ()) for part in runs), strict=True)
                 for nth, opinion in enumerate(opinions_of):
-                    rows += f" positional join {self.relation('grades', opinion)} o{nth}"
-            blocks.append(f"select {columns} from {rows}")
+                    rows += grades_of(opinion, f"o{nth}")
+            blocks.append(f"select {columns} from {rows}{of_questions}")
         empty = f"select *, false as disputed from {self.relation('responses', (), numbered=numbered)}"
         return f"({' union all by name '.join(blocks or [empty])})"
 

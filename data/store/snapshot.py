@@ -129,12 +129,13 @@ class Snapshot:
     def has_revision(self, revision: str) -> bool:
         return any(state.revision == revision for state in self.states.values())
 
-    def responses(self, runs: Sequence[str]) -> str:
+    def responses(self, runs: Sequence[str], questions: Sequence[str] = ()) -> str:
         """Return SQL for the responses of some runs, in the order of the runs and, within each, of question ids and clues.
 
-        The columns are those of ``data.store.run_files.TYPES``, ``dataset`` and ``run``. Raises ``DamagedStore``.
+        Those of a few ``questions``, given by id, are read without most of the others, and are in any order. The columns are
+        those of ``data.store.run_files.TYPES``, ``dataset`` and ``run``. Raises ``DamagedStore``.
         """
-        return self._relation_of("responses", self._parts("responses", runs))
+        return self._relation_of("responses", self._parts("responses", runs), questions)
 
     def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
         """Return columns (SQL; names, of statistics) of each run: of responses in the order of ``responses``, of statistics in
@@ -166,12 +167,13 @@ class Snapshot:
         damaged = self.objects.damages([part for part in statistics if part not in outdated])
         return [part.run for part in (*outdated, *(part for part, _ in damaged))]
 
-    def _relation_of(self, kind: Kind, parts: Sequence[StoredObject]) -> str:
-        if kind == "responses" and (self.graded or self.marks_disputed):
+    def _relation_of(self, kind: Kind, parts: Sequence[StoredObject], questions: Sequence[str] = ()) -> str:
+        if kind == "responses" and (self.graded or self.marks_disputed or questions):
             runs = [part.run for part in parts if part.run in self.graded]
             grades = stored_objects(self.connection, graded_kind("grades", self.grading), runs=runs)
             opinions = self.further_grades([part.run for part in parts]) if self.marks_disputed else None
-            return self.objects.graded_responses(parts, {part.run: part for part in grades}, opinions=opinions)
+            by_run = {part.run: part for part in grades}
+            return self.objects.graded_responses(parts, by_run, opinions=opinions, questions=questions)
         return self.objects.relation(kind, parts)
 
     def _parts(self, kind: Kind, runs: Sequence[str]) -> list[StoredObject]:

@@ -20,6 +20,7 @@ from queries.metrics.kernels.arrays import Ints
 from queries.selection import Selection
 
 Bools = NDArray[np.bool_]
+FEW_QUESTIONS = 10  # up to which their responses are found in the files instead of reading all
 
 
 @once_per_snapshot
@@ -74,7 +75,9 @@ def selected_responses(
     runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
     chosen_responses, values = selection.response_filter()
     parameters |= values
-    responses = f"""select * from {graded.responses(runs)} p
+    named = selection.questions or ()
+    few = named if len(named) <= FEW_QUESTIONS else ()
+    responses = f"""select * from {graded.responses(runs, few)} p
         where question_id in (select question_id from chosen_questions) and {among_states(states or selection.items.states)}
             and {chosen_responses}"""
     if not selection.filters_clues:

@@ -68,6 +68,15 @@ def leaders(disagreement):
     return {(leader.grading, leader.model) for leader in disagreement.leaders}
 
 
+def test_responses_to_few_questions_are_those_among_all(snapshot):
+    runs = [run for (run,) in snapshot.rows("select run from runs order by position")]
+    for grading in ("", "second"):
+        for graded in (snapshot.with_grading(grading), snapshot.with_grading(grading).with_disputed_marked()):
+            every = graded.rows(f"select * from {graded.responses(runs)} order by run, question_id")
+            few = graded.rows(f"select * from {graded.responses(runs, ['q3', 'q19'])} order by run, question_id")
+            assert few == [row for row in every if not {"q3", "q19"}.isdisjoint(row)] and len(few) == 4
+
+
 def test_each_grading_has_its_leader(snapshot):
     result = grading_disagreement(snapshot, TOY)
     assert (result.disputed, result.share) == (6, 6 / 40) and result.matters and result.metric == "net_score"

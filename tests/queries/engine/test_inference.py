@@ -58,6 +58,15 @@ def test_errors_of_all_pairs_are_those_of_each():
         assert errors[a, b] == errors[b, a] == pytest.approx(inference.standard_error(difference)[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("questions", [2, 3, 30])
+def test_the_interval_from_influences_on_a_mean_is_students(questions):
+    values = np.random.default_rng(7).normal(size=questions)
+    influence = ((values - values.mean()) / questions)[:, None]
+    moments = inference.Moments.within(influence, np.ones((questions, 1), bool))
+    low, high = inference.influence_interval(values.mean(keepdims=True), [moments])
+    assert (low[0], high[0]) == pytest.approx(tuple(stats.ttest_1samp(values, 0).confidence_interval(0.95)))
+
+
 # -- distances from calibration ----------------------------------------------------------------------------------------
 
 

@@ -367,6 +367,12 @@ def test_p_values_of_two_answers_are_those_of_four_outcomes(outcomes, kuiper, ks
     assert (tests.kuiper, tests.ks) == pytest.approx((kuiper, ks), abs=0.06)  # four standard errors of 1,000 draws
 
 
+def test_p_values_of_shares_are_those_of_flipped_signs():
+    # The score is 0.02 + 0.06, or 0.06 - 0.02 with other signs; cumulative residuals are -0.1, 0.2 or 0.1, 0.4.
+    tests = calibration_tests.calibration_tests(np.array([0.4, 0.6]), np.array([0.3, 0.9]), np.array([0, 1]), 2, 1)
+    assert (tests.spiegelhalter, tests.kuiper, tests.ks) == (pytest.approx(0.5, abs=0.06), 1, 1)
+
+
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5. Its square would be lost in the difference of two scores.
     assert plain(isotonic.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)

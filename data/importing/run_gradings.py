@@ -27,6 +27,9 @@ from data.store.run_files import Objects, StoredObject, stored_objects
 # SQL for what ``grade_guesses`` grades: the distinct guesses of a relation of responses, s.
 GUESSES = """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
     from {} s join datasets d using (dataset) join questions q using (dataset, question_id)"""
+# SQL condition that the rules grade the guess of a response s to a question q of a dataset d.
+COVERED = f"""s.guess is not null and not {among_states(NEVER_RIGHT, "s")} and d.kind <> 'votes'
+    and (q.answer is not null or d.kind = 'lifeeval')"""
 SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "graded": pl.String}
 
 
@@ -110,10 +113,9 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
     # Without an answer, a question has no rules to grade by. Each question that has one takes at least one guess.
     sql = f"""select run, count(distinct s.question_number)
         from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number
-        join gradings g using (run) join scratch.numbered_questions n on n.n = s.question_number
-        join questions q on q.dataset = n.dataset and q.question_id = n.question_id
-        where g.name = '{IMPORTED}' and g.position = 0 and s.guess is not null and (q.answer is not null or q.radius is not null)
-        group by run, r.n order by r.n"""
+        join gradings g using (run) join datasets d on d.dataset = g.dataset
+        join questions q on q.dataset = g.dataset and q.question_id = s.question_id
+        where g.name = '{IMPORTED}' and g.position = 0 and {COVERED} group by run, r.n order by r.n"""
     for name, questions in run(sql).fetchall():
         (part,) = stored_objects(connection, "responses", runs=[name])
         try:
@@ -174,12 +176,7 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
     distinct ones.
     """
     relation, never = objects.relation("responses", [part], numbered=True), among_states(NEVER_RIGHT, "r")
-    guesses = connection.execute(
-        f"""{GUESSES.format(relation)}
-        where s.guess is not null and not {among_states(NEVER_RIGHT, "s")} and d.kind <> 'votes'
-            and (q.answer is not null or d.kind = 'lifeeval')
-        limit {most + 1}"""
-    ).fetchall()
+    guesses = connection.execute(f"{GUESSES.format(relation)} where {COVERED} limit {most + 1}").fetchall()
     if not guesses or len(guesses) > most:
         gradings.remove_grading(connection, part.run, GRADED)
         if guesses:

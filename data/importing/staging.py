@@ -9,9 +9,9 @@ Its relations, in the order in which they are filled:
 - ``attributes_read``: what the files state about questions in columns other than those that Clueline knows.
 - ``tags_read``: tags of runs, by model and elicitation.
 - ``numbered_questions``, ``numbered_runs``: the questions of the answered datasets, and the runs that answer them.
-- ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
-  on, a failed call has no guess, the confidence 0 and no distribution. ``state`` is null or one of ``STORED_STATES``; then a
-  response has neither confidence nor distribution (``data.importing.checks.responses``).
+- ``responses_ordered``: responses by ``run_number``, ``question_number`` and ``question_id``, in the order of run, question and
+  clue. From here on, a failed call has no guess, the confidence 0 and no distribution. ``state`` is null or one of
+  ``STORED_STATES``; then a response has neither confidence nor distribution (``data.importing.checks.responses``).
 - ``responses_resolved``: the same, with a confidence for every answered response and complete distributions in the order of
   classes.
 - ``responses_graded``: the same, with a correctness for every response.

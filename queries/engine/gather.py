@@ -21,7 +21,7 @@ from queries.engine.question_difficulties import selects_by_answers
 from queries.engine.rows import Responses, RowReader
 from queries.engine.run_columns import Arrays, Floats, batches_of_runs, float_array
 from queries.engine.runs_of_many_respondents import RespondentCells
-from queries.engine.selected_answers import counting_what_there_is, selection_clauses
+from queries.engine.selected_answers import chosen, counting_what_there_is, selection_clauses
 from queries.engine.units import read_units
 from queries.metrics import CATALOGUE, Metric
 from queries.query_time_limit import check_time_limit
@@ -80,8 +80,7 @@ def gather_in_batches(snapshot: Snapshot, selection: Selection, metrics: Sequenc
 
     For what does not depend on other runs. Which questions are selected may not depend on the runs either.
     """
-    clauses, parameters = selection_clauses(selection)
-    runs = [run for (run,) in snapshot.rows(f"{clauses} select run from chosen_runs order by place", parameters)]
+    runs, _ = chosen(snapshot, selection)
     for batch in batches_of_runs(snapshot, selection.dataset, runs):
         yield gather(snapshot, selection.on_runs(runs[index] for index in batch), metrics)
 

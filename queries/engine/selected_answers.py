@@ -20,7 +20,6 @@ from queries.metrics.kernels.arrays import Ints
 from queries.selection import Selection
 
 Bools = NDArray[np.bool_]
-FEW_QUESTIONS = 10  # up to which their responses are found in the files instead of reading all
 
 
 @once_per_snapshot
@@ -76,8 +75,8 @@ def selected_responses(
     chosen_responses, values = selection.response_filter()
     parameters |= values
     named = selection.questions or ()
-    few = named if len(named) <= FEW_QUESTIONS else ()
-    responses = f"""select * from {graded.responses(runs, few)} p
+    # Responses to one question are found in the files. From ten questions on, reading all is as fast.
+    responses = f"""select * from {graded.responses(runs, named if len(named) == 1 else ())} p
         where question_id in (select question_id from chosen_questions) and {among_states(states or selection.items.states)}
             and {chosen_responses}"""
     if not selection.filters_clues:

@@ -48,7 +48,7 @@ _STORED = ", ".join(f"'{state}'" for state in STORED_STATES)
 STORED_STATE = f"""case when {IS_FAILED} then null when s.state in ({_STORED}) then s.state
     when s.state is null and {LACKS_CONFIDENCE} and (s.guess is not null or s.correct is not null) then 'no_confidence' end"""
 # Whether a failed call nevertheless states an answer, or a row a confidence or correctness that its state rules out.
-STATES_AN_ANSWER = f"""(s.guess is not null and lower(trim(s.guess)) <> '{FAILED_GUESS.lower()}' or s.token_logprobs is not null
+STATES_AN_ANSWER = f"""(s.guess is not null and not {_MARKED} or s.token_logprobs is not null
     or s.options is not null or coalesce(s.confidence, 0) <> 0 or coalesce(s.correct, 0) <> 0)"""
 CONTRADICTS_ITS_STATE = f"""(s.state in ({_STORED}) and not {LACKS_CONFIDENCE}
     or s.state in ('unparsed', 'abstained') and coalesce(s.correct, 0) <> 0)"""

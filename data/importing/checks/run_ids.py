@@ -34,7 +34,6 @@ from data.store.gradings import grading_name
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
-IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
             "sample": "strlen(sample)", "buzz": "0", "state": "strlen(state)",
             "option_names": "16 * len(option_names)", "attributes": "strlen(attributes::varchar)"}  # fmt: skip
@@ -142,14 +141,14 @@ class _RunHash:
     _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
     _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
-    def feed(self, question: NDArray[np.int32], ids: _Ids) -> None:
+    def feed(self, question: NDArray[np.int32], ids: pl.Series) -> None:
         """Add the questions of the next rows."""
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
         self.items += len(question)
         self.questions += int(first.sum())
         self.add("first", [first], True)
-        asked = ids.look_up(question[first])
+        asked = ids.filter(first)
         self.add("question_id", _byte_streams(asked, [0, len(asked)])[0], True)
 
     def add(self, name: str, parts: Iterable[Any], filled: bool) -> None:
@@ -172,7 +171,6 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
     """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Returns the hashes by run number."""
     hashes: dict[int, _RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
-    ids = _Ids(connection)
     filled = ", ".join(f"count({name})" for name in OPTIONAL)
     *counts, failed = connection.execute(f"select {filled}, count(*) filter (failed) from responses_graded").fetchall()[0]
     present = [name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess"]
@@ -184,7 +182,7 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
     for first, last in _batches(connection):
         rows = frame(
             connection,
-            f"""select run_number, question_number, clue, {", ".join(columns)} from responses_graded
+            f"""select run_number, question_number, question_id, clue, {", ".join(columns)} from responses_graded
             where row between {first} and {last}""",
         )
         numbers = rows["run_number"].to_numpy()
@@ -192,8 +190,8 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
         runs = [hashes.setdefault(int(numbers[start]), _RunHash()) for start in cuts[:-1]]
         questions = rows["question_number"].to_numpy()
         for run, (start, end) in zip(runs, pairwise(cuts), strict=True):
-            run.feed(questions[start:end], ids)
-        for name in rows.columns[2:]:
+            run.feed(questions[start:end], rows["question_id"][start:end])
+        for name in rows.columns[3:]:
             values = np.append(0, rows[name].is_not_null().cum_sum().to_numpy())[cuts]
             for run, parts, count in zip(runs, _byte_streams(rows[name], cuts), np.diff(values), strict=True):
                 run.add(name, parts, name not in OPTIONAL or bool(count))
@@ -202,31 +200,8 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
     return hashes
 
 
-class _Ids:
-    """Question ids by number. With more than ``IDS`` questions, only those near the last ones looked up are in memory."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-        self._count = connection.execute("select count(*) from numbered_questions").fetchall()[0][0]
-        self._first, self._held = 0, pl.Series([], dtype=pl.String)
-
-    def look_up(self, numbers: NDArray[np.int32]) -> pl.Series:
-        """Return the ids of some question numbers, which must be ascending."""
-        if not len(numbers):
-            return pl.Series([], dtype=pl.String)
-        low, high = int(numbers[0]), int(numbers[-1])
-        if low < self._first or high >= self._first + len(self._held):
-            self._first = 0 if self._count <= IDS else low
-            last = self._count if self._count <= IDS else max(high, low + IDS // 2)
-            self._held = frame(
-                self._connection,
-                f"select question_id from numbered_questions where n between {self._first} and {last} order by n",
-            )["question_id"]
-        return self._held.gather(numbers - self._first)
-
-
 def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
-    size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
+    size = " + ".join(["strlen(question_id)", *(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())])
     groups = connection.execute(
         f"select row // {GROUP}, count(*), sum({size})::bigint from responses_graded group by 1 order by 1"
     ).fetchall()

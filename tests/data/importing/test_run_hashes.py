@@ -125,9 +125,7 @@ def in_one_piece(questions, tmp_path_factory):
     return hashes_of(questions, tmp_path_factory.mktemp("whole"), PIECES, elicitation="e")
 
 
-@pytest.mark.parametrize(
-    "limits", [{"GROUP": 16, "ROWS": 16}, {"GROUP": 64, "BYTES": 300}, {"GROUP": 16, "BYTES": 1}, {"IDS": 5}]
-)
+@pytest.mark.parametrize("limits", [{"GROUP": 16, "ROWS": 16}, {"GROUP": 64, "BYTES": 300}, {"GROUP": 16, "BYTES": 1}])
 def test_hashes_do_not_depend_on_the_pieces(hashes, in_one_piece, tmp_path, monkeypatch, limits):
     for name, limit in limits.items():
         monkeypatch.setattr(run_ids, name, limit)

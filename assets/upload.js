@@ -253,8 +253,8 @@
                 return [name, make("select", { class: asked.has(name) ? "text asked" : "text", "aria-label": `Role of the column ${name}` }, ...empty,
                     ...Object.entries(config.roles).map(([key, meaning]) => make("option", { value: key, title: meaning, selected: !empty.length && key === role }, key)))];
             }));
-            const words = rows.filter((row) => row.hint === "words").flatMap((row) => row.choices.map((choice) => choice.replace(/=\?$/, "")));
-            const shares = words.map((word, place) => [word, make("input", { type: "text", class: "text", id: `upload-word-${place}`, inputmode: "decimal", placeholder: "0 to 1" })]);
+            const words = rows.filter((row) => row.hint === "words").flatMap((row) => row.choices.map((choice) => [choice.slice(0, choice.lastIndexOf("=")), choice.slice(choice.lastIndexOf("=") + 1)]));
+            const shares = words.map(([word, share], place) => [word, make("input", { type: "text", class: "text", id: `upload-word-${place}`, placeholder: "0 to 1, or none", value: share === "?" ? "" : share })]);
             const again = make("button", { type: "button", id: "upload-columns" }, "Check with these columns");
             again.addEventListener("click", () => {
                 const known = new Map(state.columns.map(([role, column]) => [column, role]));

@@ -127,7 +127,7 @@ def file_options(command: Command) -> Command:
             "--words",
             metavar="WORD=SHARE,...",
             callback=checked(lambda text: tuple(read_words(text).items()) if text else ()),
-            help="What words of confidence mean, as in 'certain=.95'.",
+            help="What words of confidence mean, as in 'certain=.95' or '-1=none'.",
         ),
         click.option(
             "--agreement",

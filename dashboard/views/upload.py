@@ -114,7 +114,7 @@ def _tag(key: str, text: str) -> str:
     return checked_tag(split_key(key)[1] or key, text)[1]
 
 
-def _words(key: str, text: str) -> tuple[tuple[str, float], ...]:
+def _words(key: str, text: str) -> tuple[tuple[str, float | None], ...]:
     return tuple(read_words(text).items())
 
 
@@ -207,8 +207,11 @@ class UploadParameters(Parameters, frozen=True):
         _ColumnOfRole("`column.confidence=p_true`: the role of a column of a table of another project; repeatable"),
     ] = ()
     words: Annotated[
-        tuple[tuple[str, float], ...],
-        _Parsed("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table", _words),
+        tuple[tuple[str, float | None], ...],
+        _Parsed(
+            "`words=certain=.95,unsure=.3,-1=none`: what words of confidence mean in such a table, `none` if it is unstated",
+            _words,
+        ),
     ] = ()
     agreement: Annotated[
         bool,

@@ -41,6 +41,7 @@ ROLES = {
 }
 SEVERAL = ("confidence", *SCORES, "options", "attribute")
 MAPPINGS = "mappings"  # folder of a store in which mappings are kept
+UNSTATED_SHARE = "none"  # what a word means that stands for a confidence that was not stated, such as -1
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -55,7 +56,7 @@ class ColumnMapping:
     name: str = ""
     columns: tuple[str, ...] = ()  # of the table that the mapping was made for; tables with the same columns find it
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role -> names of its columns
-    words: dict[str, float] = field(default_factory=dict)  # lower-case words of confidence -> what they mean, from 0 to 1
+    words: dict[str, float | None] = field(default_factory=dict)  # lower-case words of confidence -> share; None: none was stated
     percent: bool | None = None  # whether confidences run from 0 to 100; None if the values show it
     pattern: str = ""  # how outputs state a confidence, as in ``read_pattern``; blank if they do not
 
@@ -63,7 +64,7 @@ class ColumnMapping:
         """Return the column of a role that one column has at most."""
         return next(iter(self.roles.get(role, ())), None)
 
-    def with_roles(self, stated: Iterable[tuple[str, str]], words: Mapping[str, float]) -> ColumnMapping:
+    def with_roles(self, stated: Iterable[tuple[str, str]], words: Mapping[str, float | None]) -> ColumnMapping:
         """Return the mapping with what the analyst states instead. Several columns of a role are stated one by one."""
         roles: dict[str, tuple[str, ...]] = {}
         for role, column in stated:
@@ -77,13 +78,15 @@ def read_mapping(path: Path) -> ColumnMapping:
     """Read a TOML file. Raises ``BadMapping``."""
     try:
         content = msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
+        if isinstance(words := content.get("words"), dict):
+            content["words"] = {word: None if share == UNSTATED_SHARE else share for word, share in words.items()}
         mapping = msgspec.convert(content, ColumnMapping)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise BadMapping(f"the mapping {path} cannot be read: {error}") from error
     if mapping.pattern:
         read_pattern(mapping.pattern)
     unknown = sorted({*mapping.roles} - {*ROLES})
-    if unknown or any(not 0 <= share <= 1 for share in mapping.words.values()):
+    if unknown or any(share is not None and not 0 <= share <= 1 for share in mapping.words.values()):
         what = f"there is no role {unknown[0]!r}; the roles: {', '.join(ROLES)}" if unknown else "words mean shares from 0 to 1"
         raise BadMapping(f"the mapping {path}: {what}")
     return replace(mapping, name=mapping.name or path.stem)
@@ -137,7 +140,8 @@ def as_toml(mapping: ColumnMapping) -> str:
     lines += [f"pattern = {_toml(mapping.pattern)}"] if mapping.pattern else []
     lines += ["", "[roles]", *(f"{role} = {_toml(list(columns))}" for role, columns in mapping.roles.items())]
     if mapping.words:
-        lines += ["", "[words]", *(f"{_toml(word)} = {share!r}" for word, share in mapping.words.items())]
+        shares = {word: UNSTATED_SHARE if share is None else share for word, share in mapping.words.items()}
+        lines += ["", "[words]", *(f"{_toml(word)} = {_toml(share)}" for word, share in shares.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -233,21 +237,22 @@ def excerpt(output: str) -> str:
     return output if len(output) <= 2 * MAX_OUTPUT else f"{output[:MAX_OUTPUT]}\n{output[-MAX_OUTPUT:]}"
 
 
-def read_words(text: str) -> dict[str, float]:
+def read_words(text: str) -> dict[str, float | None]:
     """Read a table of words of confidence. Raises ``BadMapping``.
 
-    >>> read_words("very certain=.95, unsure=40%")
-    {'very certain': 0.95, 'unsure': 0.4}
+    >>> read_words("very certain=.95, unsure=40%, -1=none")
+    {'very certain': 0.95, 'unsure': 0.4, '-1': None}
     """
-    words: dict[str, float] = {}
+    words: dict[str, float | None] = {}
     for entry in text.split(","):
         word, _, share = entry.rpartition("=")
-        percent = share.strip().endswith("%")
+        share = share.strip()
         try:
-            value = float(share.strip().rstrip("%")) / (100 if percent else 1)
+            value = None if share == UNSTATED_SHARE else float(share.rstrip("%")) / (100 if share.endswith("%") else 1)
         except ValueError:
             value = -1.0
-        if not word.strip() or not 0 <= value <= 1:
-            raise BadMapping(f"{entry.strip()!r} is not of the form WORD=SHARE, with a share from 0 to 1, such as certain=.9")
+        if not word.strip() or (value is not None and not 0 <= value <= 1):
+            form = f"WORD=SHARE, with a share from 0 to 1, such as certain=.9, or {UNSTATED_SHARE} if none was stated"
+            raise BadMapping(f"{entry.strip()!r} is not of the form {form}")
         words[word.strip().lower()] = value
     return words

@@ -158,7 +158,9 @@ class ImportOptions:
     # last forecast.
     series: int | None = None
     columns: tuple[tuple[str, str], ...] = ()  # (role, column) of a table of another project; see ``ROLES``
-    words: tuple[tuple[str, float], ...] = ()  # words of confidence, and the share that each means
+    words: tuple[
+        tuple[str, float | None], ...
+    ] = ()  # words of confidence, and the share that each means; None if none was stated
     agreement: bool = False  # whether the share of samples that agree is the confidence of runs without any
     confidence_pattern: str = ""  # how outputs state one, as in ``column_mapping.read_pattern``; blank if it is not stated
     map: str | None = None  # how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them

@@ -16,6 +16,7 @@ from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
 from data.readers.table.build import Builder, stage, stage_large, stem_of, why_in_memory
+from data.readers.table.cells import number
 from data.readers.table.read import TOO_LARGE, Table, read_tables
 from data.readers.table.roles import Column, Guesses, guess_roles
 
@@ -40,8 +41,11 @@ These rules decide the rest:
   no known models, you are asked what they are. Columns of people are left alone. Rows of one
   question with several samples or told thresholds are samples of one run; the threshold is an attribute.
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
-  holds percentages. Words mean what you state. Columns named after the options, which add up to 1, are a distribution; the
-  confidence is the probability of the option that was chosen. Blank cells and NaN are answers without a confidence.
+  holds percentages. Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as
+  -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence.
+- **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
+  lists of them. Of two options, one column is enough. The confidence is the probability of the option that was chosen or, if no
+  column says which, of the most probable one.
 - **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
@@ -51,7 +55,8 @@ These rules decide the rest:
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
   this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
-- **States.** "IDK" and the like are abstentions. A blank guess is unparsed, unless a column says that it is right or wrong.
+- **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`. A blank guess is unparsed, unless a column
+  says that it is right or wrong.
 """,
 )
 ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles without which nothing speaks for a table of answers
@@ -181,6 +186,9 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         raise refuse(incoming.name, "there are no rows below the header")
     used = [table for table in tables if len(tables) == 1 or _is_of_answers(table)]
     for table in used:
+        if len(table.columns) > 1 and all(map(number, table.columns)) and any("." in name for name in table.columns):
+            reason = "the first line has numbers instead of names of columns; put a line such as confidence,correct above it"
+            raise refuse(table.name, reason, line=1, value=",".join(table.columns)[:80])
         stated = _stated(table, options)
         unknown = [name for names in stated.roles.values() for name in names if name not in table.columns]
         if unknown:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from string import ascii_uppercase
 
 import polars as pl
 
@@ -46,7 +45,7 @@ from data.readers.table.cells import (
 )
 from data.readers.table.read import Table
 from data.readers.table.roles import Column as Values
-from data.readers.table.roles import Guesses, option_name
+from data.readers.table.roles import Guesses, options_named
 from data.store.answer_states import SCORES
 
 SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
@@ -162,7 +161,7 @@ class Builder:
     def responses(self, ids: Sequence[str], datasets: Sequence[str]) -> list[dict[str, object]]:
         """Return a row for each row of the table and each of its confidences, with ``dataset``, ``place`` and ``row``."""
         models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
-        samples, elicitations = self.samples(), self.elicitations()
+        samples, elicitations, grades = self.samples(), self.elicitations(), self.cells("correct")
         parsed, failed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "failed", "abstained"))
         clues, outcomes = self.cells("clue"), self.cells("outcome")
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
@@ -175,6 +174,7 @@ class Builder:
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
                 is_failed = failed[n] == 1
                 declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
+                declined = declined or (grades[n] or "").lower() in ABSTENTIONS
                 if declined:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
@@ -197,15 +197,9 @@ class Builder:
     def guess_cells(self) -> list[str | None]:
         name = self.mapping.column("guess")
         if not name:
-            labels = {letter.lower(): letter for letter in ascii_uppercase}
-            labels |= {answer(text): text for text in self.cells("answer") if text}
-            shares = {
-                label: self.shares(column)
-                for column in self.mapping.roles.get("options", ())
-                if (label := option_name(column, labels))
-            }
-            best = [max(shares, key=lambda label: shares[label][n] or 0, default=None) for n in self.rows]
-            return [label and labels[label] if label and shares[label][n] else None for n, label in enumerate(best)]
+            shares = self.shares_of_options(self.cells("answer"))
+            best = [max(shares, key=lambda option: shares[option][n] or 0, default=None) for n in self.rows]
+            return [option if option and shares[option][n] else None for n, option in enumerate(best)]
         # A model may well answer "none" or "-".
         texts = [(cell or "").strip() for cell in self.table.columns[name]]
         if name == self.guesses.stated_in:
@@ -259,11 +253,11 @@ class Builder:
             return [(UNSTATED, [None] * len(self.table), nothing)]
         if columns:
             guesses = self.guess_cells()
-            original = {answer(text): text for text in (*guesses, *self.cells("answer")) if text}
-            by_option = {option_name(name, original) or name: self.shares(name) for name in columns}
-            chosen = [by_option.get(answer(guess), nothing)[n] if (guess := guesses[n]) else None for n in self.rows]
+            by_option = self.shares_of_options((*guesses, *self.cells("answer")))
+            by_form = {answer(option): shares for option, shares in by_option.items()}
+            chosen = [by_form.get(answer(guess), nothing)[n] if (guess := guesses[n]) else None for n in self.rows]
             whole = [
-                json.dumps({original.get(option, option): shares[n] for option, shares in by_option.items()})
+                json.dumps({option: shares[n] for option, shares in by_option.items()})
                 if self.guesses.options_sum_to_one and chosen[n] is not None else None
                 for n in self.rows
             ]  # fmt: skip
@@ -273,6 +267,17 @@ class Builder:
         return [
             (name, shares, [p if p is None else json.dumps({YES: p, NO: 1 - p}) for p in shares]) for name, shares, _ in result
         ]
+
+    def shares_of_options(self, answers: Sequence[str | None]) -> dict[str, list[float | None]]:
+        """Return the probabilities of each option, as ``answers`` spell them. Of two options, one may have no column."""
+        names = self.mapping.roles.get("options", ())
+        named = options_named(names, answers)
+        shares = {named.get(name, name): self.shares(name) for name in names}
+        if len(names) == 1 and self.guesses.options_sum_to_one:
+            spelled = {answer(text): text for text in answers if text}
+            others = [text for form, text in spelled.items() if form != answer(next(iter(shares)))]
+            shares[others[0]] = [share if share is None else 1 - share for share in shares[named[names[0]]]]
+        return shares
 
     def scores(self) -> list[tuple[str, list[float | None], list[str | None]]]:
         """Return each score that is no probability, as ``confidences`` does."""
@@ -454,15 +459,16 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
             staging.connection.execute(sql, {"old": [*renamed], "new": [*renamed.values()]})
             stated = of_role["question_id"]
             rows[stated] = f"coalesce((select new from renamed where old = {stated}), {stated})"
-        state = "null"
+        declined = f"lower({right}) in ({', '.join(map(literal, sorted(ABSTENTIONS)))})"
         if guess:
             reply = trimmed_text(guess)
             first = given | {guess: f"{plain_cell.format(guess)} when lower({reply}) not in ('nan', '<na>') then {reply} end"}
             declining = ", ".join(map(literal, sorted(ABSTENTIONS - {text.lower() for text in answers if text})))
-            declined = f"strlen({guess}) between 3 and 20 and rtrim(lower({guess}), '.!') in ({declining})"
-            state = f"case when {declined} then 'abstained' when {guess} is null and {right} is null then 'unparsed' end"
+            declined += f" or strlen({guess}) between 3 and 20 and rtrim(lower({guess}), '.!') in ({declining})"
+            unparsed = f"when {guess} is null and {right} is null then 'unparsed'"
         else:
-            first = given
+            first, unparsed = given, ""
+        state = f"case when {declined} then 'abstained' {unparsed} end"
         for name in confidences:
             values, share = Values(name, table.columns[name]), number_of[name]
             percent = values.scale == "percent" if mapping.percent is None else mapping.percent

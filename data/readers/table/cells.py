@@ -23,7 +23,7 @@ TRUTH = {
 YES_AND_NO = {"true", "yes", "ja", "oui", "sí", "si", "false", "no", "nein", "non", "wahr", "falsch", "vrai", "faux"}
 ABSTENTIONS = {
     "idk", "i don't know", "i do not know", "abstain", "abstained", "abstention", "refuse", "refused", "refusal", "unsure",
-    "weiß nicht", "weiss nicht", "no answer", "declined", "skip", "skipped",
+    "weiß nicht", "weiss nicht", "no answer", "declined", "skip", "skipped", "not attempted", "not_attempted", "unattempted",
 }  # fmt: skip
 MAX_LABELS = 40  # different letters or numbers that can be the labels of answers
 MAX_CLASSES, MIN_REPEATS = 10, 5  # names of classes at most, each of them repeated so often on average

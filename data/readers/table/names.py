@@ -18,7 +18,8 @@ choices: choices, options, answer options, answer choices, antwortoptionen, alte
 answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
     answer, ref, expected, expected answer, solution, key, answer key, correct answer, correct letter, correct label,
     correct option, correct choice, right answer, right letter, true answer, true label, true letter, y true, actual,
-    actual answer, musterlösung, lösung, sollantwort, richtige antwort, korrekte antwort
+    actual answer, gt, gt answer, ground truth answer, ground truth label, true class, musterlösung, lösung, sollantwort,
+    richtige antwort, korrekte antwort
 guess: guess, prediction, predicted, pred, predicted answer, predicted letter, predicted label, predicted option, y
     pred, response, model response, llm response, extracted, extracted answer, parsed answer, reply, completion,
     output, outputs, output answer, model answer, model output, llm answer, chosen, chosen answer, chosen option, chosen
@@ -34,8 +35,9 @@ confidence: confidence, conf, confident, certainty, certain, sure, how sure, how
     p max, pmax, p correct, p answer, p, credence, likelihood, belief, konfidenz, sicherheit, gewissheit,
     wahrscheinlichkeit, zuversicht, confianza, confiance, probability yes, p yes, yes probability, probability of yes,
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
-    confidence percent, confidence pct, confidence level, max prob, answer probability, answer confidence, predicted
-    probability, predicted confidence, model confidence, response confidence, confidence in answer, confidence value
+    confidence percent, confidence pct, conf score, prob score, probability score, confidence level, max prob, answer probability,
+    answer confidence, predicted probability, predicted confidence, model confidence, response confidence, confidence in answer,
+    confidence value
 score: p value, energy, cosine, cosine similarity, similarity
 certainty: logit, logits, logprob, log prob, logprobs, log probability, log likelihood, margin, negentropy, neg entropy,
     negative entropy, inverse perplexity, neg perplexity, negative perplexity
@@ -78,7 +80,7 @@ NO_CONFIDENCE = _set("""
     threshold tau interval low high lower upper std sd stdev var variance ci raw reason reasoning explanation human
     annotator user people person crowd difficulty temperature top parse format wrong error false incorrect no not bin
     bucket decile rank tok prompt text time second count length target told expected gap diff delta change baseline
-    prior unanswerable fehler schwelle toxicity rouge bleu similarity relevance faithfulness readability latency cost
+    prior unanswerable fehler schwelle toxicity rouge bleu similarity relevance faithfulness readability latency rt cost
 """)
 # Words with which "correct" is not about this answer.
 OTHERS_CORRECT = _set("""
@@ -96,7 +98,7 @@ BESIDE_CORRECT = _set("""
     value binary bool flag question overall output v
 """)
 # Words that make a probability that of one option, and not of the answer that was given.
-OF_OPTIONS = _set("yes no ja nein a b c d e f true false") - {"true"}
+OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg class")
 # Words of names that say nothing, as those of letters do.
 NOTHING = _set("col column var variable field feature unnamed attr attribute value data num val")
 UNSURE_OUTCOME = {"outcome", "resolved"}

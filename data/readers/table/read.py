@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
+from string import ascii_uppercase
 from typing import Any
 
 from data.duckdb_and_polars import literal
@@ -19,7 +20,8 @@ from data.importing.report import Refused, refuse
 from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
-from data.readers.table.cells import given, number, truth
+from data.readers.shared.evaluation_log import parsed
+from data.readers.table.cells import answer, given, number, truth
 from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
 MAX_BYTES = 2**28  # of a table that is read into memory as a whole
@@ -29,9 +31,12 @@ SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of th
 DELIMITERS = ",;\t|"
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
+TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
 ANSWER = "model answer"  # column with the answer of each
 ANSWERED = {"guess", "either", "correct", "confidence", "certainty", "uncertainty"}  # roles of what a model says, and its grade
+LISTS = {"probs", "probabilities", "softmax", "distribution"}  # words that name lists with a probability for each option
+SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
 NOT_TEXT = "this is neither text in a known encoding nor another file that is read as a table"
 
@@ -57,11 +62,12 @@ class Table:
 def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
     """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
 
-    Columns of several models become rows of each; see ``_by_series``. Of a large CSV, rows from all parts are read.
+    Columns of several models become rows of each; see ``_by_series``. Lists of probabilities become columns; see ``_by_option``.
+    Of a large CSV, rows from all parts are read.
     """
     if part := _part_of_csv(incoming):
         return [part]
-    return [_by_series(table) for table in _tables_of(incoming, staging)]
+    return [_by_option(_by_series(table)) for table in _tables_of(incoming, staging)]
 
 
 def _part_of_csv(incoming: Incoming) -> Table | None:
@@ -89,6 +95,7 @@ def _part_of_csv(incoming: Incoming) -> Table | None:
         or not len(table)
         or [*table.columns] != [name.strip() for name in header]
         or _series(table)
+        or _by_option(table) is not table
     ):
         return None
     table.delimiter = delimiter
@@ -194,6 +201,48 @@ def _without_path(names: list[str]) -> list[str]:
     return names
 
 
+# -- columns of probabilities in lists ------------------------------------------------------------------------------------
+
+
+def _by_option(table: Table) -> Table:
+    """Give each option a column of its own, if a column holds lists of probabilities that add up to 1, or objects of these.
+
+    Lists go by number from 0 or, where guesses or reference answers are letters, by letter.
+    """
+    for name, cells in table.columns.items():
+        named = {*words(name)}
+        rows = [_probabilities(cell) for cell in cells] if named & LISTS and not named & (NO_CONFIDENCE | OTHERS_CORRECT) else []
+        options = next(([*row] for row in rows if row), [])
+        if not options or not all(row is None or [*row] == options for row in rows):
+            continue
+        by_number = options == [str(n) for n in range(len(options))]
+        letters = ascii_uppercase[: len(options)] if by_number and _have_letters(table, len(options)) else options
+        columns = {other: list(others) for other, others in table.columns.items() if other != name}
+        for option, letter in zip(options, letters, strict=True):
+            columns[f"{name}_{letter}"] = [None if row is None else repr(row[option]) for row in rows]
+        return Table(table.name, columns, table.places, table.encoding)
+    return table
+
+
+def _have_letters(table: Table, count: int) -> bool:
+    """Whether the guesses or reference answers of a table are some of the first letters."""
+    letters = {*ascii_uppercase[:count].lower()}
+    answers = [cells for name, cells in table.columns.items() if {*roles_of(name)} & {"answer", "guess", "either"}]
+    return any({answer(text) for cell in cells if (text := given(cell))} <= letters for cells in answers if any(cells))
+
+
+def _probabilities(cell: str | None) -> dict[str, float] | None:
+    """Return the probabilities in a list or an object, by option. Empty if a cell holds something else, None if it is blank."""
+    if (text := given(cell)) is None:
+        return None
+    value = parsed(text) if text[0] in "[{" else None
+    shares = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
+    if not isinstance(shares, dict) or not 1 < len(shares) <= len(ascii_uppercase):
+        return {}
+    fitting = all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values())
+    return shares if fitting and abs(sum(shares.values()) - 1) <= SUM_TOLERANCE else {}
+
+
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +278,7 @@ def _with_header(name: str, rows: Sequence[tuple[str, Sequence[str | None]]]) ->
     usual = Counter(filled).most_common(1)[0][0] if filled else 0
     widest = max(filled, default=0)
     # A title fills one cell or two. A header fills all columns but perhaps those of an index. Rows below it may have blanks.
+    filled = [count + (not (row[0] or "").strip() and count == len(row) - 1) for count, row in zip(filled, sample, strict=True)]
     enough = min(usual, max(widest - 2, 3)) if widest > 3 else min(usual, widest)
     at = next((n for n, count in enumerate(filled[:MAX_TITLE_ROWS]) if count >= enough), 0)
     if not rows:
@@ -327,16 +377,22 @@ def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[t
         if not isinstance(sample, list) or not _are_objects(sample):
             continue
         roles = {role for name in sample[0] for role in roles_of_phrase(words(name))}
+        text = next(iter(sample[0].keys() & TEXTS), "") if "guess" in roles_of_phrase(words(key)) else ""
+        roles |= {"guess"} if text else set()
         told = roles & {"guess", "confidence", "correct"}
         if len(told) < (1 if "model" in roles else 2) or told == {"confidence", "correct"}:
             continue
         if all(_are_objects(record.get(key) or [{}]) for _, record in records if isinstance(record.get(key) or [], list)):
             return [
-                (place, {name: value for name, value in record.items() if name != key} | {key: entry})
+                (place, {name: value for name, value in record.items() if name != key} | {key: _renamed(entry, text, "answer")})
                 for place, record in records
                 for entry in record.get(key) or []
             ]
     return records
+
+
+def _renamed(entry: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: value for name, value in entry.items()}
 
 
 def _flat(record: dict[str, Any]) -> dict[str, str | None]:

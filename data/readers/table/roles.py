@@ -14,7 +14,7 @@ from functools import cached_property
 from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
 from data.importing.report import Hint, Problem
 from data.plurals import counted
-from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given, listed, number, truth
+from data.readers.table.cells import ABSTENTIONS, ROUNDING, agree, answer, are_labels, given, listed, number, truth
 from data.readers.table.names import (
     BESIDE_CORRECT,
     EITHER,
@@ -32,7 +32,7 @@ from data.readers.table.names import (
     tokens,
     words,
 )
-from data.readers.table.read import SERIES, SHEET, Table
+from data.readers.table.read import LISTS, SERIES, SHEET, SUM_TOLERANCE, Table
 from data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
@@ -42,8 +42,13 @@ MAX_GROUPS = 1000  # different models, datasets and days in a file
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
 MAX_TOLD = 10  # different thresholds that models are told
 MIN_COMPARED = 10  # guesses of which one at least should be right
-SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
-OPTION_WORDS = ("p", "prob", "probs", "probability", "conf", "confidence", "option", "choice")  # in names such as prob_A
+# Words in names such as prob_A.
+OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "option", "choice", "class"} | LISTS
+NUMBERED, LETTERED = {str(n) for n in range(100)}, {*"abcdefghij"}  # options that may be named without occurring
+MAX_OPTIONS = 26
+SHARES = ("unit", "percent", "unclear")  # scales of probabilities
+ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
+OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -88,7 +93,9 @@ class Column:
 
     @cached_property
     def says_truth(self) -> bool:
-        return bool(self.present) and all(truth(text) is not None for text in self.distinct)
+        """Whether these say right or wrong, or also that nothing was answered."""
+        known = {text for text in self.distinct if truth(text) is not None}
+        return bool(known) and all(text.lower() in ABSTENTIONS for text in {*self.distinct} - known)
 
     @property
     def is_two_valued(self) -> bool:
@@ -103,9 +110,17 @@ class Column:
         return sum(map(len, self.present)) / max(1, len(self.present))
 
     @cached_property
+    def filler(self) -> str | None:
+        """The only negative number, such as -1, which stands for a missing one; None if there is none, or several."""
+        negative = [text for text in self.distinct if (numeral := number(text)) and numeral[0] < 0]
+        whole = len(negative) == 1 < len(self.distinct) and not number(negative[0])[0] % 1  # type: ignore[index]
+        return negative[0] if whole else None
+
+    @cached_property
     def scale(self) -> str:
         """What numbers these can be: ``unit``, ``percent``, ``unclear`` between the two, or ``none`` if they are no shares."""
-        plain = [numeral[0] for text in self.present if (numeral := number(text)) and not numeral[1]]
+        filled = (text for text in self.present if text != self.filler)
+        plain = [numeral[0] for text in filled if (numeral := number(text)) and not numeral[1]]
         if not self.is_numeric:
             return "none"
         if _within(plain, 1):
@@ -114,6 +129,14 @@ class Column:
             return "none"
         fractions = any(0 < value < 1 for value in plain)
         return "percent" if max(plain) > SURELY_PERCENT and not fractions else "unclear"
+
+    @property
+    def points(self) -> list[str]:
+        """The points of a scale, such as 1 to 5, in their order; empty if these numbers are none."""
+        values = {text: float(text) for text in self.distinct if text != self.filler and text.isdecimal()}
+        others = {*self.distinct} - values.keys() - {self.filler}
+        is_scale = 2 < len(values) <= MAX_WORDS and not others and max(values.values()) <= SURELY_PERCENT
+        return sorted(values, key=values.__getitem__) if is_scale else []
 
     @property
     def has_words(self) -> bool:
@@ -293,12 +316,22 @@ def _forecast(state: _Guessing) -> None:
 
 
 def _chosen(state: _Guessing) -> None:
-    """Without a column of guesses, the most probable option is the guess, if this explains a column of right and wrong.
+    """Without a column of guesses, the most probable option is the guess: columns named after the options add up to 1.
 
-    The columns of options differ by one letter, as in ``small_choiceA_probs``. They add up to 1.
+    If they differ by one letter, as in ``small_choiceA_probs``, this must explain a column of right and wrong. Otherwise they
+    must name all reference answers.
     """
     if state.has("options", "guess") or state.named("guess"):
         return
+    keys = [column] if (column := state.column("answer")) else [*state.named("answer"), *state.named(EITHER)]
+    for key in keys:
+        by_option = _named_options(state, key)
+        if {answer(text) for text in key.distinct} <= by_option.keys() and _sum_to_one([*by_option.values()]):
+            if not state.has("answer"):
+                state.take("answer", key.name, "columns of probabilities are named after these")
+            for column in by_option.values():
+                state.take("options", column.name, "it is named after an option, and these columns add up to 1")
+            return
     families: dict[tuple[str, ...], dict[str, Column]] = {}
     for column in state.free:
         named = words(column.name)
@@ -412,7 +445,7 @@ def _correctness(state: _Guessing) -> None:
         state.ask("does this say whether answers are right?", ["correct"], odd)
     elif candidates:
         state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
-    elif not state.has("guess") or not (state.has("answer") or state.graded):
+    elif not state.has("guess", "options") or not (state.has("answer") or state.graded):
         two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued
         for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
             texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
@@ -461,15 +494,22 @@ def _options(state: _Guessing) -> None:
     guess = state.column("guess") or state.column("answer")
     if state.has("options"):
         columns = [state.columns[name] for name in state.roles["options"]]
-        state.result.options_sum_to_one = _sum_to_one(columns)
+        state.result.options_sum_to_one = _sum_to_one(columns) or _is_of_two(state, columns)
         return
-    if guess is None or len(guess.distinct) > 26:
+    if guess is None:
         return
-    labels = {answer(text) for text in guess.distinct}
-    shares = [c for c in state.free if c.scale != "none" and option_name(c.name, labels)]
-    if len(shares) < 2 or len({option_name(c.name, labels) for c in shares}) < len(shares):
+    named = _named_options(state, guess)
+    shares, covered = [*named.values()], {answer(text) for text in guess.distinct} <= named.keys()
+    if _is_of_two(state, shares):
+        (option,) = named
+        if option == "true":  # the model may also have been asked whether its answer is right
+            state.ask(f"is this the probability of the answer {option}, or that the answer is right?", ROLES_OF_ONE, shares)
+            return
+        state.result.options_sum_to_one = True
+        state.take("options", shares[0].name, "it is named after one of two options; the other has the rest")
         return
-    covered = labels <= {option_name(c.name, labels) for c in shares}
+    if len(shares) < 2:
+        return
     if _sum_to_one(shares) and covered:
         state.result.options_sum_to_one = True
         for column in shares:
@@ -481,6 +521,37 @@ def _options(state: _Guessing) -> None:
         state.take("attribute", column.name, "")
 
 
+def _named_options(state: _Guessing, key: Column) -> dict[str, Column]:
+    """Return columns of shares by the option that they are named after; empty if two are named after one.
+
+    ``key`` holds guesses or reference answers. Of numbers and letters, others may be options as well.
+    """
+    labels = {answer(text) for text in key.distinct}
+    if not labels or len(labels) > MAX_OPTIONS:
+        return {}
+    if labels <= NUMBERED or labels <= LETTERED:
+        labels = {*(NUMBERED if labels <= NUMBERED else LETTERED)}
+    named = [(option, c) for c in state.free if c.scale in SHARES and (option := option_name(c.name, labels))]
+    return dict(named) if len({option for option, _ in named}) == len(named) else {}
+
+
+def _is_of_two(state: _Guessing, columns: Sequence[Column]) -> bool:
+    """Whether this is one column of probabilities, named after one of the two options that guesses and answers name."""
+    labels = {answer(text) for role in ("guess", "answer") if (column := state.column(role)) for text in column.distinct}
+    return len(columns) == 1 and len(labels) == 2 and option_name(columns[0].name, labels) is not None
+
+
+def options_named(names: Iterable[str], answers: Iterable[str | None]) -> dict[str, str]:
+    """Return the option that each column is named after, as answers spell it. Other columns are left out.
+
+    >>> options_named(["prob_a", "prob_c", "length"], ["A", None, "B"])
+    {'prob_a': 'A', 'prob_c': 'C'}
+    """
+    spelled = {number: number for number in NUMBERED} | {letter: letter.upper() for letter in LETTERED}
+    spelled |= {answer(text): text for text in answers if text}
+    return {name: spelled[option] for name in names if (option := option_name(name, spelled))}
+
+
 def option_name(name: str, labels: Iterable[str]) -> str | None:
     """Return the option that a column is named after, in the form of ``answer``; None if there is none.
 
@@ -489,10 +560,13 @@ def option_name(name: str, labels: Iterable[str]) -> str | None:
     >>> option_name("small_choiceB_probs", {"a", "b"})
     'b'
     """
+    labels = {*labels}
     named = [word for word in re.findall(r"[^\W_]+", name.lower()) if word not in OPTION_WORDS]
+    if {"0", "1"} <= labels:
+        named = [OF_BINARY.get(word, word) for word in named]
     letters = [word for word in words(name) if len(word) == 1]
     forms = (named[0] if len(named) == 1 else "", answer(name), letters[0] if len(letters) == 1 else "")
-    return next((form for form in forms if form in {*labels}), None)
+    return next((form for form in forms if form in labels), None)
 
 
 def _sum_to_one(columns: Sequence[Column]) -> bool:
@@ -517,6 +591,8 @@ def _confidences(state: _Guessing) -> None:
                 state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
             elif column.has_words:
                 state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
+            elif not column.is_numeric and not state.stated.pattern and (fitting := usual_pattern(column.present)):
+                state.ask(f"its texts state confidences, as in {fitting[0]!r}", columns=[column], hint="pattern")
     if not state.has_confidence and not state.has("outcome"):
         _scores(state, named)
     for name in state.roles.get("confidence", ()):
@@ -528,16 +604,26 @@ def _confidences(state: _Guessing) -> None:
             state.ask(reason, columns=[column], hint="words", choices=[f"{word}=?" for word in unknown])
         elif not column.is_numeric and not words:
             state.ask("this column holds no numbers", columns=[column], hint=None)
-        if state.stated.percent is None and column.scale == "unclear" and not known:
+        if column.filler and column.filler not in known and column.scale != "none":
+            cells = counted(column.distinct[column.filler], "cell holds", "cells hold")
+            reason = f"{cells} {column.filler}, which is no confidence: was none stated there?"
+            state.ask(reason, columns=[column], hint="words", choices=[f"{column.filler}=none"])
+        meant = {text for text in column.distinct if text.lower() in known} - {column.filler}
+        if state.stated.percent is None and column.scale == "unclear" and not meant:
             least, most = min(column.numbers), max(column.numbers)
-            reason = f"its numbers run from {least:g} to {most:g}: are these percentages?"
-            state.ask(reason, columns=[column], hint="percent")
+            reason = f"its numbers run from {least:g} to {most:g}"
+            if column.points:
+                reason += ", as on a scale: which probability does each mean? As the role certainty, only their order counts"
+                state.ask(reason, columns=[column], hint="words", choices=[f"{point}=?" for point in column.points])
+            else:
+                state.ask(f"{reason}: are these percentages?", columns=[column], hint="percent")
         elif column.scale == "none" and column.is_numeric:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
             state.ask(reason, SCORES, [column])
     unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
-    unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
+    unnamed = [c for c in unnamed if says_nothing(c.name) and not {*tokens(c.name)} & NO_CONFIDENCE]
+    unnamed = [c for c in unnamed if not all(value % 1 == 0 for value in c.numbers)]
     if state.has_confidence:
         for column in unnamed:
             could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []

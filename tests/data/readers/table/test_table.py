@@ -119,11 +119,34 @@ def test_spellings_of_confidences(store, tmp_path, spellings, expected):
     assert report.repaired.total() == rounded
 
 
-@pytest.mark.parametrize("spellings", [["85", "0.4", "5", "100"], ["1", "5", "9", "10"]])
-def test_an_unclear_scale_is_asked(store, tmp_path, spellings):
-    assert asked(store, tmp_path / "in.csv", stated(spellings)) == [("confidence", "percent", ())]
-    imported, _ = confidences(store, tmp_path / "in.csv", spellings, percent=True)
-    assert imported == [float(text) / 100 for text in spellings]
+@pytest.mark.parametrize(
+    ("spellings", "hint", "choices"),
+    [
+        (["85", "0.4", "5", "100"], "percent", ()),
+        (["2.5", "5", "9", "10"], "percent", ()),
+        (["10", "1", "5", "9", "5"], "words", ("1=?", "5=?", "9=?", "10=?")),
+        (["0.5", "-1", "0.7"], "words", ("-1=none",)),
+        (["50", "-1", "70"], "words", ("-1=none",)),
+    ],
+)
+def test_an_unclear_scale_is_asked(store, tmp_path, spellings, hint, choices):
+    assert asked(store, tmp_path / "in.csv", stated(spellings)) == [("confidence", hint, choices)]
+    if hint == "percent":
+        imported, _ = confidences(store, tmp_path / "in.csv", spellings, percent=True)
+        assert imported == [float(text) / 100 for text in spellings]
+
+
+@pytest.mark.parametrize(
+    ("spellings", "words", "means"),
+    [
+        (["1", "3", "5", "3"], {"1": 0.1, "3": 0.5, "5": 0.9}, [0.1, 0.5, 0.9, 0.5]),
+        (["0.5", "-1", "0.7"], {"-1": None}, [0.5, None, 0.7]),
+        (["50", "-1", "70%"], {"-1": None}, [0.5, None, 0.7]),
+        (["4", "-1", "2", "3"], {"-1": None, "2": 0.2, "3": 0.3, "4": 0.4}, [0.4, None, 0.2, 0.3]),
+    ],
+)
+def test_points_of_a_scale_mean_what_is_stated(store, tmp_path, spellings, words, means):
+    assert confidences(store, tmp_path / "in.csv", spellings, words=tuple(words.items()))[0] == means
 
 
 def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):
@@ -153,6 +176,15 @@ def test_spellings_of_correctness(store, tmp_path, right, wrong):
     rows = with_ids(*({"confidence": f"0.{n + 1}", "judge": right if n < 3 else wrong} for n in range(5)))
     report = put(store, write(tmp_path / "in.csv", rows))
     assert [row[3] for row in answers(store, report)] == [1, 1, 1, 0, 0]
+
+
+def test_a_grade_can_say_that_nothing_was_attempted(store, tmp_path):
+    grades = ("CORRECT", "INCORRECT", "NOT_ATTEMPTED", "INCORRECT")
+    rows = with_ids(*({"problem": "Which?", "answer": "Nile", "predicted_answer": text, "grade": grade, "confidence": "80%"}
+                      for text, grade in zip(("Nil", "Nile!", "I cannot say", "No."), grades, strict=True)))  # fmt: skip
+    rows = [row | {"problem": f"Which {row['id']}?"} for row in rows]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[2:] for row in answers(store, report)] == [(0.8, 1, None), (0.8, 0, None), (None, 0, "abstained"), (0.8, 0, None)]
 
 
 def test_letters_are_compared(store, tmp_path):
@@ -340,6 +372,65 @@ def test_options_have_a_column_each(store, tmp_path):
     assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]
 
 
+@pytest.mark.parametrize(
+    ("keys", "cells"),
+    [
+        ("012", lambda shares: {f"prob_{n}": share for n, share in enumerate(shares)}),
+        ("012", lambda shares: {"probs": json.dumps(shares)}),
+        ("ABC", lambda shares: {"class probabilities": str([*shares])}),
+        ("ABC", lambda shares: {"softmax": json.dumps(dict(zip("ABC", shares, strict=True)))}),
+    ],
+)
+def test_without_guesses_the_most_probable_option_is_one(store, tmp_path, keys, cells):
+    """An option that is never right is one, too."""
+    shares = [(0.2, 0.7, 0.1), (0.5, 0.25, 0.25), (0.1, 0.1, 0.8)]
+    rows = [{"y_true": keys[right], **cells(row)} for right, row in zip((1, 1, 0), shares, strict=True)]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    snapshot = store.snapshot()
+    imported = snapshot.rows(
+        f"select guess, confidence, options, correct from {snapshot.responses(report.runs)} order by question_id"
+    )
+    assert [row[:2] + row[3:] for row in imported] == [(keys[1], 0.7, 1), (keys[0], 0.5, 0), (keys[2], 0.8, 0)]
+    assert [sorted(row[2]) for row in imported] == [sorted(row) for row in shares]
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"), [(("1", "0"), "prob_positive"), (("1", "0"), "prob_1"), (("toxic", "safe"), "prob_toxic")]
+)
+def test_of_two_options_one_column_is_enough(store, tmp_path, labels, name):
+    """Taken as confidences, the probabilities of one class would be those of the other guesses turned round."""
+    said = ((0, 0.9, 0), (1, 0.2, 1), (1, 0.3, 0), (0, 0.6, 1)) * 3
+    rows = with_ids(*({"gold": labels[right], "prediction": labels[guess], name: p} for guess, p, right in said))
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    found = sorted({row[1:4] for row in answers(store, report)}, key=str)
+    expected = sorted({(labels[guess], p if guess == 0 else 1 - p, float(guess == right)) for guess, p, right in said}, key=str)
+    assert found == expected
+
+
+@pytest.mark.parametrize(("labels", "name"), [(("spam", "ham"), "prob_positive"), (("True", "False"), "p_true")])
+def test_a_probability_of_one_class_is_asked_about(store, tmp_path, labels, name):
+    rows = with_ids(*({"gold": labels[n % 2], "prediction": labels[n % 3 % 2], name: f"0.{n + 1}"} for n in range(12)))
+    (asked_about,) = asked(store, tmp_path / "in.csv", rows)
+    assert asked_about[:2] == (name, "column") and f"confidence={name}" in asked_about[2]
+
+
+def test_lists_of_what_people_said_are_no_probabilities(store, tmp_path):
+    rows = with_ids(*({"gold": "AB"[n % 2], "prediction": "AB"[n % 3 % 2], "human_distribution": "[0.5, 0.5]"} for n in range(8)))
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert {row[4] for row in answers(store, report)} == {"no_confidence"}
+
+
+def test_a_header_may_leave_out_the_name_of_an_index(store, tmp_path):
+    (tmp_path / "in.csv").write_text(",acc,conf\n" + "".join(f"{n},{n % 2},0.{n + 1}\n" for n in range(8)))
+    assert [row[2] for row in answers(store, put(store, tmp_path / "in.csv"))] == [(n + 1) / 10 for n in range(8)]
+
+
+def test_numbers_instead_of_names_of_columns_are_refused(store, tmp_path):
+    (tmp_path / "in.csv").write_text("".join(f"0.{n + 1},{n % 2}\n" for n in range(8)))
+    with pytest.raises(Refused, match="put a line such as confidence,correct above it"):
+        put(store, tmp_path / "in.csv")
+
+
 def test_the_most_probable_option_is_the_guess(store, tmp_path):
     """Where this explains what is right, as in the tables that the program of MMLU writes, with few names of columns."""
     header = ",".join([*map(str, range(6)), "small_correct", *(f"small_choice{letter}_probs" for letter in "ABCD")])
@@ -488,6 +579,13 @@ def test_a_pattern_is_offered_where_guesses_hold_the_confidence(store, tmp_path)
     assert sorted(row[2:4] for row in answers(store, report)) == [((n + 10) / 100, 1) for n in range(20)]
 
 
+def test_a_column_of_confidences_in_texts_is_asked_about(store, tmp_path):
+    rows = with_ids(*({"confidence": f"I am {n + 10}% sure", "correct": n % 2} for n in range(20)))
+    assert asked(store, tmp_path / "in.csv", rows) == [("confidence", "pattern", ())]
+    report = put(store, tmp_path / "in.csv", confidence_pattern="{percent} sure")
+    assert sorted(row[2] for row in answers(store, report)) == [(n + 10) / 100 for n in range(20)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [("{share} sure", "no column states a confidence"), ("Confidence: {percent}", "these are no percentages: use {share}")],
@@ -549,6 +647,19 @@ def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     expected = sorted((SURE[m][n], RIGHT[m][n]) for m in RIGHT for n in range(3))
     assert sorted(row[2:4] for row in answers(store, put(store, path))) == expected
+
+
+def test_lists_of_responses_hold_samples(store, tmp_path):
+    said = [[("Nile", 0.9), ("Po", 0.2)], [("Rome", 0.4), ("Oslo", 0.8)]]
+    records = [
+        {"id": f"q{n}", "prompt": f"Which {n}?", "gold": pair[0][0], "responses": [{"text": t, "conf": p} for t, p in pair]}
+        for n, pair in enumerate(said)
+    ]
+    (tmp_path / "in.json").write_text(json.dumps(records))
+    report = put(store, tmp_path / "in.json", model="m", repeats="samples")
+    assert sorted(row[1:4] for row in answers(store, report)) == [
+        ("Nile", 0.9, 1), ("Oslo", 0.8, 0), ("Po", 0.2, 0), ("Rome", 0.4, 1),
+    ]  # fmt: skip
 
 
 def test_columns_of_an_unknown_series_are_asked_about(store, tmp_path):

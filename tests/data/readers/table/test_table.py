@@ -399,12 +399,14 @@ def test_without_guesses_the_most_probable_option_is_one(store, tmp_path, keys, 
 )
 def test_of_two_options_one_column_is_enough(store, tmp_path, labels, name):
     """Taken as confidences, the probabilities of one class would be those of the other guesses turned round."""
-    said = ((0, 0.9, 0), (1, 0.2, 1), (1, 0.3, 0), (0, 0.6, 1)) * 3
-    rows = with_ids(*({"gold": labels[right], "prediction": labels[guess], name: p} for guess, p, right in said))
+    predicted = ((0, 0.9, 0), (1, 0.2, 1), (1, 0.3, 0), (0, 0.6, 1)) * 3
+    rows = with_ids(*({"gold": labels[right], "prediction": labels[guess], name: p} for guess, p, right in predicted))
     report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    found = sorted({row[1:4] for row in answers(store, report)}, key=str)
-    expected = sorted({(labels[guess], p if guess == 0 else 1 - p, float(guess == right)) for guess, p, right in said}, key=str)
-    assert found == expected
+    imported = sorted({row[1:4] for row in answers(store, report)}, key=str)
+    expected = sorted(
+        {(labels[guess], p if guess == 0 else 1 - p, float(guess == right)) for guess, p, right in predicted}, key=str
+    )
+    assert imported == expected
 
 
 @pytest.mark.parametrize(("labels", "name"), [(("spam", "ham"), "prob_positive"), (("True", "False"), "p_true")])
@@ -650,10 +652,10 @@ def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
 
 
 def test_lists_of_responses_hold_samples(store, tmp_path):
-    said = [[("Nile", 0.9), ("Po", 0.2)], [("Rome", 0.4), ("Oslo", 0.8)]]
+    responses = [[("Nile", 0.9), ("Po", 0.2)], [("Rome", 0.4), ("Oslo", 0.8)]]
     records = [
         {"id": f"q{n}", "prompt": f"Which {n}?", "gold": pair[0][0], "responses": [{"text": t, "conf": p} for t, p in pair]}
-        for n, pair in enumerate(said)
+        for n, pair in enumerate(responses)
     ]
     (tmp_path / "in.json").write_text(json.dumps(records))
     report = put(store, tmp_path / "in.json", model="m", repeats="samples")

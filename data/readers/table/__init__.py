@@ -56,7 +56,7 @@ These rules decide the rest:
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
   this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
 - **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`. A blank guess is unparsed, unless a column
-  says that it is right or wrong.
+  says that it is right or wrong. A column of errors, with a text or yes where nothing was answered, says which calls failed.
 """,
 )
 ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles without which nothing speaks for a table of answers
@@ -133,7 +133,8 @@ def _is_of_answers(table: Table) -> bool:
     if table.columns.keys() >= OWN:  # Clueline's own table, which has more to say about what is wrong with it
         return False
     guesses = guess_roles(table, ColumnMapping())
-    return bool({*ESSENTIAL} & guesses.mapping.roles.keys()) or guesses.asked >= {"confidence", "correct"}
+    asked = guesses.asked
+    return bool({*ESSENTIAL} & guesses.mapping.roles.keys()) or "guess" in asked or asked >= {"confidence", "correct"}
 
 
 def _read(incoming: Incoming) -> list[Table]:

@@ -162,7 +162,8 @@ class Builder:
         """Return a row for each row of the table and each of its confidences, with ``dataset``, ``place`` and ``row``."""
         models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
         samples, elicitations, grades = self.samples(), self.elicitations(), self.cells("correct")
-        parsed, failed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "failed", "abstained"))
+        parsed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "abstained"))
+        failed = self.failures()
         clues, outcomes = self.cells("clue"), self.cells("outcome")
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
@@ -172,7 +173,7 @@ class Builder:
                 if self.is_forecast and outcomes[n] is None:
                     continue
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
-                is_failed = failed[n] == 1
+                is_failed = failed[n]
                 declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
                 declined = declined or (grades[n] or "").lower() in ABSTENTIONS
                 if declined:
@@ -217,6 +218,12 @@ class Builder:
             else float(agree(guess, right)) if (guess := guesses[n]) is not None else None
             for n in self.rows
         ]  # fmt: skip
+
+    def failures(self) -> list[bool]:
+        """Return whether each call failed: as a column of yes and no says, or by a message."""
+        name = self.mapping.column("failed")
+        says_truth = name and Values(name, self.table.columns[name]).says_truth
+        return [truth(text) == 1 if says_truth else text is not None for text in self.cells("failed")]
 
     def samples(self) -> list[str | None]:
         """Return what tells several answers of a run to a question apart: the sample and the told threshold."""

@@ -16,14 +16,15 @@ question: question, question text, question title, prompt, prompt text, query, p
     aufgabe, fragetext, item text, statement, claim, q
 choices: choices, options, answer options, answer choices, antwortoptionen, alternatives
 answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
-    answer, ref, expected, expected answer, solution, key, answer key, correct answer, correct letter, correct label,
-    correct option, correct choice, right answer, right letter, true answer, true label, true letter, y true, actual,
-    actual answer, gt, gt answer, ground truth answer, ground truth label, true class, musterlösung, lösung, sollantwort,
-    richtige antwort, korrekte antwort
+    answer, ref, expected, expected answer, ideal, ideal answer, solution, key, answer key, correct answer, correct letter,
+    correct label, correct option, correct choice, right answer, right letter, true answer, true label, true letter, y true,
+    true class, actual, actual answer, gt, gt answer, ground truth answer, ground truth label, musterlösung, lösung,
+    sollantwort, richtige antwort, korrekte antwort
 guess: guess, prediction, predicted, pred, predicted answer, predicted letter, predicted label, predicted option, y
     pred, response, model response, llm response, extracted, extracted answer, parsed answer, reply, completion,
-    output, outputs, output answer, model answer, model output, llm answer, chosen, chosen answer, chosen option, chosen
-    letter, selected, selected answer, selected option, said, given answer, final answer, modellantwort, vorhersage
+    output, outputs, output answer, model answer, model output, model choice, model letter, model prediction, llm answer,
+    chosen, chosen answer, chosen option, chosen letter, selected, selected answer, selected option, said, given answer,
+    final answer, generated, generation, generated answer, generated text, modellantwort, vorhersage
 either: answer, antwort, letter, label, réponse, respuesta, option, choice
 correct: correct, is correct, iscorrect, correctness, right, is right, hit, accurate, richtig, korrekt, answer
     correct, answered correctly, was correct, judged correct, solved, exact match, correcto, score, judge score,
@@ -37,7 +38,7 @@ confidence: confidence, conf, confident, certainty, certain, sure, how sure, how
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
     confidence percent, confidence pct, conf score, prob score, probability score, confidence level, max prob, answer probability,
     answer confidence, predicted probability, predicted confidence, model confidence, response confidence, confidence in answer,
-    confidence value
+    confidence value, risk, predicted risk
 score: p value, energy, cosine, cosine similarity, similarity
 certainty: logit, logits, logprob, log prob, logprobs, log probability, log likelihood, margin, negentropy, neg entropy,
     negative entropy, inverse perplexity, neg perplexity, negative perplexity
@@ -47,7 +48,7 @@ uncertainty: entropy, semantic entropy, entropie, perplexity, ppl, uncertainty, 
 model: model, model name, model id, modell, llm, llm name, engine, system, agent, forecaster, model version, modelo,
     modèle, lm, evaluated model, predictor, solver, provider, provider id
 elicitation: elicitation, elicitation method, confidence method, confidence type, method, scorer, prompt type,
-    prompting, strategy, verfahren, methode
+    prompting, prompt style, prompt template, strategy, verfahren, methode
 dataset: dataset, data set, dataset name, benchmark, benchmark name, corpus, qset, question set, datensatz, test set
 category: category, subject, topic, domain, discipline, area, field, kategorie, fach, thema, subject area, question
     category, question type, task
@@ -59,7 +60,8 @@ clue: clue, clue index, hint index
 outcome: resolution, resolved, resolved to, outcome, occurred, happened, came true, ausgang, resolution value
 parsed: parse ok, parsed, parsed ok, parse success, correct format, format ok, format correct, is parsed, valid
     format, is valid, valid, parseable, well formed
-failed: failed, failure, call failed, request failed, is failed, api error, is error, errored, timed out, timeout
+failed: failed, failure, call failed, request failed, is failed, api error, is error, errored, error, error message, error type,
+    exception, timed out, timeout
 abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal
 """
 ROLES_BY_PHRASE: dict[str, list[str]] = {}
@@ -95,7 +97,7 @@ STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy
 WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")
 BESIDE_CORRECT = _set("""
     is was the it answer answered model llm prediction pred guess response label final exact auto extracted judged evaluated eval
-    value binary bool flag question overall output v
+    value binary bool flag question overall output v rubric y n
 """)
 # Words that make a probability that of one option, and not of the answer that was given.
 OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg class")

@@ -358,13 +358,13 @@ def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     return [(place, facts | row) for place, row in parts[longest]]
 
 
-def _are_objects(values: Sequence[object]) -> bool:
-    return bool(values) and all(isinstance(value, dict) for value in values)
+def _are_objects(values: object) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(value, dict) for value in values)
 
 
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
     records = _of_predictions(records)
-    rows = [_flat(record) for _, record in records]
+    rows = [_flat(_of_chat(record)) for _, record in records]
     names = list(dict.fromkeys(key for row in rows for key in row))
     if len(names) > MAX_COLUMNS:
         raise refuse(name, f"the rows have more than {MAX_COLUMNS:,} different keys")
@@ -389,6 +389,15 @@ def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[t
                 for entry in record.get(key) or []
             ]
     return records
+
+
+def _of_chat(record: dict[str, Any]) -> dict[str, Any]:
+    """Give a conversation its last question and its last answer as ``prompt`` and ``response``."""
+    for key, turns in record.items():
+        if _are_objects(turns) and all("role" in turn and isinstance(turn.get("content"), str) for turn in turns):
+            last = {turn["role"]: turn["content"] for turn in turns}
+            return record | {key: {"prompt": last.get("user"), "response": last.get("assistant")}}
+    return record
 
 
 def _renamed(entry: dict[str, Any], old: str, new: str) -> dict[str, Any]:

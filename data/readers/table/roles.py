@@ -272,7 +272,11 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
 
 def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
-        fitting = [column for column in state.named(role, NO_FLAG) if column.is_two_valued]
+        named = state.named(role, NO_FLAG)
+        fitting = [column for column in named if column.is_two_valued]
+        messages = [column for column in named if role == "failed" and not column.says_truth and _blank_where(state, column)]
+        if len(messages) == 1 and not fitting and not state.has(role):
+            state.take(role, messages[0].name, "by its name, and it has a message where nothing was answered")
         if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
             state.ask("does this say that a call got no answer?", ("failed", "attribute"), fitting)
         elif len(fitting) == 1 and not state.has(role):
@@ -285,7 +289,7 @@ def _flags(state: _Guessing) -> None:
 
 def _blank_where(state: _Guessing, flag: Column) -> bool:
     """Whether some column is blank in nearly all rows in which a flag is set, but not in the others."""
-    rows = [n for n, value in enumerate(flag.truths) if value]
+    rows = [n for n, value in enumerate(flag.truths if flag.is_two_valued else flag.texts) if value]
 
     def blanks(column: Column) -> int:
         return sum(column.texts[n] is None for n in rows)
@@ -324,7 +328,9 @@ def _chosen(state: _Guessing) -> None:
     if state.has("options", "guess") or state.named("guess"):
         return
     keys = [column] if (column := state.column("answer")) else [*state.named("answer"), *state.named(EITHER)]
-    for key in keys:
+    for key in keys:  # of answers of which the name does not say whose they are, only bare ones such as "label"
+        if len(tokens(key.name)) > 1 and not key.name_says("answer"):
+            continue
         by_option = _named_options(state, key)
         if {answer(text) for text in key.distinct} <= by_option.keys() and _sum_to_one([*by_option.values()]):
             if not state.has("answer"):
@@ -382,7 +388,7 @@ def _answers(state: _Guessing) -> None:
         best_of = sorted(either, key=lambda column: (-_overlap(column, found_references[0]), column.length))
         found_guesses = best_of[:1]
     elif not found_references and not found_guesses and len(either) == 1:
-        found_guesses = either
+        found_references, found_guesses = (either, []) if tokens(either[0].name) == ("label",) else ([], either)
     for role, columns in (("answer", found_references), ("guess", found_guesses)):
         if columns and not state.has(role):
             state.take(role, columns[0].name, why if role == "answer" else "by its name")
@@ -446,7 +452,7 @@ def _correctness(state: _Guessing) -> None:
     elif candidates:
         state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
     elif not state.has("guess", "options") or not (state.has("answer") or state.graded):
-        two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued
+        two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued or plain
         for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
             texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
             texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
@@ -801,4 +807,5 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
-        state.ask(reason, ("model", "elicitation", "sample") if apart else (), apart or [question], hint="repeats")
+        apart_by = [role for role in ("model", "elicitation", "sample") if not state.has(role)]
+        state.ask(reason, apart_by if apart else (), apart or [question], hint="repeats")

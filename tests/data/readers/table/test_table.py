@@ -451,6 +451,21 @@ def test_a_column_of_errors_is_asked_about(store, tmp_path):
     assert asked(store, tmp_path / "in.csv", rows) == [("failure", "column", ("failed=failure", "attribute=failure"))]
 
 
+def test_a_message_where_nothing_was_answered_is_a_failed_call(store, tmp_path):
+    """Counted as answers that could not be read, these would be wrong ones."""
+    failed = [n % 3 == 0 for n in range(9)]
+    rows = [
+        {"gold": "Nile", "guess": "" if f else "Nile", "confidence": "" if f else "0.5", "error": "Timeout" if f else ""}
+        for f in failed
+    ]
+    retried = [row | {"guess": "Nile", "confidence": "0.5"} for row in rows]
+    for dataset, lines, expected in (("once", rows, failed), ("retried", retried, [False] * 9)):
+        report = put(store, write(tmp_path / f"{dataset}.csv", with_ids(*lines)), model="m", dataset=dataset)
+        snapshot = store.snapshot()
+        sql = f"select failed from {snapshot.responses(report.runs)} order by question_id"
+        assert [row for (row,) in snapshot.rows(sql)] == expected, dataset
+
+
 def test_failed_calls_have_no_answer(store, tmp_path):
     rows = with_ids(*(row | {"failed": row["confidence"] == ""} for row in ROWS), ROWS[0] | {"failed": False})
     rows[2]["prediction"] = rows[2]["correct"] = ""
@@ -662,6 +677,36 @@ def test_lists_of_responses_hold_samples(store, tmp_path):
     assert sorted(row[1:4] for row in answers(store, report)) == [
         ("Nile", 0.9, 1), ("Oslo", 0.8, 0), ("Po", 0.2, 0), ("Rome", 0.4, 1),
     ]  # fmt: skip
+
+
+def test_the_last_turns_of_a_conversation_are_question_and_answer(store, tmp_path):
+    turns = [
+        [("system", "Be brief."), ("user", f"Which {n}?"), ("assistant", f"Nile {n}. Confidence: {n}0%")] for n in range(1, 9)
+    ]
+    lines = [
+        {"messages": [{"role": role, "content": text} for role, text in said], "ideal": "Po", "correct": 0} for said in turns
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = put(store, tmp_path / "in.jsonl", model="m", confidence_pattern="Confidence: {percent}")
+    assert sorted(row[1:3] for row in answers(store, report)) == [(f"Nile {n}.", n / 10) for n in range(1, 9)]
+    assert store.snapshot().rows("select text, answer from questions order by text limit 1") == [("Which 1?", "Po")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "choices"),
+    [
+        ({"label": "dog", "top1": "dog", "top1_prob": "0.5"}, ("guess=top1",)),
+        ({"guess": "dog", "rubric_score": "0.25", "confidence": "0.5"}, ("correct=rubric_score",)),
+        (
+            {"question": "Which?", "model": "m", "correct": "1", "confidence": "0.5", "style": "cot"},
+            ("elicitation=style", "sample=style"),
+        ),
+    ],
+)
+def test_only_what_can_be_meant_is_offered(store, tmp_path, columns, choices):
+    rows = [{"id": f"q{n // 2}" if "style" in columns else f"q{n}"} | columns for n in range(8)]
+    rows = [row | {"style": "ab"[n % 2]} if "style" in row else row for n, row in enumerate(rows)]
+    assert choices in [problem[2] for problem in asked(store, tmp_path / "in.csv", rows)]
 
 
 def test_columns_of_an_unknown_series_are_asked_about(store, tmp_path):

@@ -22,6 +22,7 @@ ROLES = {
     "category": "the category of the question",
     "guess": "the model's answer",
     "correct": "whether the answer is right",
+    "wrong": "whether the answer is wrong",
     "confidence": "how sure the model is, from 0 to 1, in percent or in words",
     "certainty": "a number that is no probability, the greater the surer the model is, such as a logit",
     "uncertainty": "a number that is no probability, the smaller the surer the model is, such as an entropy",
@@ -56,7 +57,8 @@ class ColumnMapping:
     name: str = ""
     columns: tuple[str, ...] = ()  # of the table that the mapping was made for; tables with the same columns find it
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role -> names of its columns
-    words: dict[str, float | None] = field(default_factory=dict)  # lower-case words of confidence -> share; None: none was stated
+    # Lower-case words of confidences or grades, and their shares. None: no confidence was stated, or nothing was answered.
+    words: dict[str, float | None] = field(default_factory=dict)
     percent: bool | None = None  # whether confidences run from 0 to 100; None if the values show it
     pattern: str = ""  # how outputs state a confidence, as in ``read_pattern``; blank if they do not
 

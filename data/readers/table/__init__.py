@@ -59,7 +59,14 @@ These rules decide the rest:
   says that it is right or wrong. A column of errors, with a text or yes where nothing was answered, says which calls failed.
 """,
 )
-ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles without which nothing speaks for a table of answers
+ESSENTIAL = (
+    "confidence",
+    "options",
+    "correct",
+    "wrong",
+    "outcome",
+    "guess",
+)  # roles without which nothing speaks for a table of answers
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
@@ -102,7 +109,7 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     table = _read(incoming)[0]
     guesses = guess_roles(table, _stated(table, options))
     roles = guesses.mapping.roles
-    judged = "correct" in roles or "outcome" in roles or {"guess", "answer"} <= roles.keys()
+    judged = bool({"correct", "wrong", "outcome"} & roles.keys()) or {"guess", "answer"} <= roles.keys()
     if not judged and ("correct" not in guesses.asked or (others == {"lifeeval"} and _are_ages(table))):
         return False
     if others == {"responses"} and stored:

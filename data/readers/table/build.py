@@ -165,6 +165,7 @@ class Builder:
         parsed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "abstained"))
         failed = self.failures()
         clues, outcomes = self.cells("clue"), self.cells("outcome")
+        not_answered = ABSTENTIONS | {word for word, share in self.mapping.words.items() if share is None}
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
         for name, shares, distributions in [*self.confidences(), *self.scores()]:
@@ -175,7 +176,7 @@ class Builder:
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
                 is_failed = failed[n]
                 declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
-                declined = declined or (grades[n] or "").lower() in ABSTENTIONS
+                declined = declined or (grades[n] or "").lower() in not_answered
                 if declined:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
@@ -209,7 +210,10 @@ class Builder:
 
     def corrects(self) -> list[float | None]:
         """Return whether each answer is right, as stated or by comparison of labels; None where the rules of grading decide."""
-        stated = [truth(text) for text in self.cells("correct")]
+        words, wrongs = self.mapping.words, self.cells("wrong")
+        stated = [words[text.lower()] if text and text.lower() in words else truth(text) for text in self.cells("correct")]
+        if any(wrongs):
+            stated = [None if (wrong := truth(text)) is None else 1 - wrong for text in wrongs]
         guesses, answers = self.guess_cells(), self.cells("answer")
         if not are_labels(answers) or not any(answers):
             return stated

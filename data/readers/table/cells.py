@@ -17,6 +17,7 @@ IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
 TRUTH = {
     **dict.fromkeys(["true", "yes", "ja", "oui", "sí", "si", "y", "t", "c", "correct", "right", "richtig", "wahr", "pass",
                      "passed", "vrai", "1", "1.0"], 1.0),
+    **dict.fromkeys(["partially correct", "partly correct", "partial"], 0.5),
     **dict.fromkeys(["false", "no", "nein", "non", "n", "f", "i", "incorrect", "wrong", "falsch", "fail", "failed", "faux",
                      "0", "0.0"], 0.0),
 }  # fmt: skip

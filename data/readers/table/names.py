@@ -31,6 +31,8 @@ correct: correct, is correct, iscorrect, correctness, right, is right, hit, accu
     judgement, judgment, grade, graded, verdict, em, match, acc, accuracy, ok, okay, success, passed, label correct,
     judge, answer is correct, prediction correct, prediction is correct, response correct, guess correct, model
     correct
+wrong: wrong, is wrong, was wrong, incorrect, is incorrect, incorrectness, hallucination, hallucinated, is hallucination,
+    is hallucinated, mistake, is mistake, falsch
 confidence: confidence, conf, confident, certainty, certain, sure, how sure, how certain, how confident,
     probability, prob, proba, p true, ptrue,
     p max, pmax, p correct, p answer, p, credence, likelihood, belief, konfidenz, sicherheit, gewissheit,
@@ -103,6 +105,8 @@ BESIDE_CORRECT = _set("""
 OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg class")
 # Words of names that say nothing, as those of letters do.
 NOTHING = _set("col column var variable field feature unnamed attr attribute value data num val")
+# Words in names of columns of tables whose rows are figures of many answers.
+OF_FIGURES = _set("count counts support bin bucket ece brier auroc auc nll")
 UNSURE_OUTCOME = {"outcome", "resolved"}
 
 

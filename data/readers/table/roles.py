@@ -21,6 +21,7 @@ from data.readers.table.names import (
     MODEL_NAME,
     NO_CONFIDENCE,
     NO_QUESTION,
+    OF_FIGURES,
     OF_OPTIONS,
     OTHERS_CORRECT,
     SCORE,
@@ -278,7 +279,7 @@ def _flags(state: _Guessing) -> None:
         if len(messages) == 1 and not fitting and not state.has(role):
             state.take(role, messages[0].name, "by its name, and it has a message where nothing was answered")
         if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
-            state.ask("does this say that a call got no answer?", ("failed", "attribute"), fitting)
+            state.ask("does this say that a call got no answer?", ("failed", "wrong", "attribute"), fitting)
         elif len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, "by its name, and it says yes or no")
     for role, why in (("choices", "lists"), ("clue", "whole numbers")):
@@ -415,7 +416,7 @@ def _agreement(state: _Guessing) -> list[float | None] | None:
 
 
 def _correctness(state: _Guessing) -> None:
-    if state.has("correct", "outcome") or state.asked_outcome:
+    if state.has("correct", "wrong", "outcome") or state.asked_outcome:
         return
     named = [column for column in state.named("correct", OTHERS_CORRECT) if column.says_truth]
     plain = [column for column in named if _is_plain(column)]
@@ -433,6 +434,21 @@ def _correctness(state: _Guessing) -> None:
         state.take("correct", proven[0].name, f"it says yes exactly where {pair}")
         return
     candidates = _different(strong) or _different(weak)
+    wrong = [column for column in state.named("wrong") if column.is_two_valued]
+    if not candidates and len(wrong) == 1:
+        state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
+        return
+    graded = [c for c in state.named("correct", OTHERS_CORRECT) if _is_plain(c) and c.has_words]
+    if not candidates and agreed is None and graded:
+        _grades_in_words(state, graded[0])
+        return
+    figures = [c for c in state.free if {*tokens(c.name)} & OF_FIGURES and c.is_numeric]
+    if figures and candidates and not any(column.is_two_valued for column in candidates):
+        reason = (
+            f"with {figures[0].name} beside it, this looks like a figure of many answers; a table of answers has a row for each"
+        )
+        state.ask(reason, ("correct", "attribute"), candidates[:1])
+        return
     two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
     if not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
         reason = f"{state.roles['guess'][0]} and {state.roles['answer'][0]} agree {seldom}"
@@ -453,6 +469,15 @@ def _correctness(state: _Guessing) -> None:
         state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
     elif not state.has("guess", "options") or not (state.has("answer") or state.graded):
         two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued or plain
+        guess = state.column("guess")
+        labels = [c for c in two_valued if tokens(c.name) == ("label",) and guess and {*guess.distinct} <= {*c.distinct}]
+        if labels:
+            state.ask(
+                f"is this the reference answer, or does it say whether {state.roles['guess'][0]} is right?",
+                ("answer", "correct"),
+                labels,
+            )
+            return
         for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
             texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
             texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
@@ -461,6 +486,18 @@ def _correctness(state: _Guessing) -> None:
                 return
         reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
         state.ask(reason, ["correct"], two_valued)
+
+
+def _grades_in_words(state: _Guessing, column: Column) -> None:
+    """Take a column of grades in words that the analyst explains, such as A, B and C, or ask what each of them means."""
+    unknown = [word for word in column.distinct if word.lower() not in state.stated.words]
+    if unknown:
+        reason = (
+            f"it holds grades: {', '.join(sorted(unknown))}; how right is each, from 0 to 1, or none if nothing was answered?"
+        )
+        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in sorted(unknown)])
+    else:
+        state.take("correct", column.name, "by its name, and its words mean what was stated")
 
 
 def _seldom_agree(state: _Guessing, doubtful: bool) -> str:

@@ -187,6 +187,32 @@ def test_a_grade_can_say_that_nothing_was_attempted(store, tmp_path):
     assert [row[2:] for row in answers(store, report)] == [(0.8, 1, None), (0.8, 0, None), (None, 0, "abstained"), (0.8, 0, None)]
 
 
+@pytest.mark.parametrize("name", ["is_wrong", "incorrect", "hallucinated", "falsch"])
+def test_a_column_can_say_what_is_wrong(store, tmp_path, name):
+    rows = with_ids(*({name: wrong, "confidence": "0.5"} for wrong in ("1", "0", "yes", "no")))
+    report = put(store, write(tmp_path / "in.csv", rows))
+    assert [row[3] for row in answers(store, report)] == [0, 1, 0, 1]
+
+
+def test_grades_in_words_mean_what_is_stated(store, tmp_path):
+    """C would be correct in a log of Inspect; in a table with A and B, it may be anything."""
+    rows = [
+        {"problem": f"Which {n}?", "target": f"Nile {n}", "response": "Nil", "grade": "ABC"[n % 3], "confidence": "0.5"}
+        for n in range(9)
+    ]
+    path = write(tmp_path / "in.csv", with_ids(*rows))
+    assert asked(store, path) == [("grade", "words", ("a=?", "b=?", "c=?"))]
+    assert asked(store, path, words=(("a", 1.0), ("b", 0.0))) == [("grade", "words", ("c=?",))]
+    report = put(store, path, words=(("a", 1.0), ("b", 0.0), ("c", None)))
+    assert [row[3:] for row in answers(store, report)] == [(1, None), (0, None), (0, "abstained")] * 3
+
+
+@pytest.mark.parametrize("beside", ["count", "bin", "ece"])
+def test_figures_of_many_answers_are_no_answers(store, tmp_path, beside):
+    rows = [{beside: f"0.{n + 1}", "mean_confidence": f"0.{n + 1}5", "accuracy": f"0.{n + 1}2"} for n in range(8)]
+    assert ("accuracy", "column", ("correct=accuracy", "attribute=accuracy")) in asked(store, tmp_path / "in.csv", rows)
+
+
 def test_letters_are_compared(store, tmp_path):
     pairs = [("(B)", "A or B"), ("b.", "B (the second)"), ("C", "A"), ("IDK", "A"), ("", "B")]
     rows = with_ids(*({"prediction": guess, "gold": gold, "confidence": "0.5"} for guess, gold in pairs))
@@ -448,7 +474,9 @@ def test_the_most_probable_option_is_the_guess(store, tmp_path):
 
 def test_a_column_of_errors_is_asked_about(store, tmp_path):
     rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
-    assert asked(store, tmp_path / "in.csv", rows) == [("failure", "column", ("failed=failure", "attribute=failure"))]
+    assert asked(store, tmp_path / "in.csv", rows) == [
+        ("failure", "column", ("failed=failure", "wrong=failure", "attribute=failure"))
+    ]
 
 
 def test_a_message_where_nothing_was_answered_is_a_failed_call(store, tmp_path):
@@ -684,7 +712,7 @@ def test_the_last_turns_of_a_conversation_are_question_and_answer(store, tmp_pat
         [("system", "Be brief."), ("user", f"Which {n}?"), ("assistant", f"Nile {n}. Confidence: {n}0%")] for n in range(1, 9)
     ]
     lines = [
-        {"messages": [{"role": role, "content": text} for role, text in said], "ideal": "Po", "correct": 0} for said in turns
+        {"messages": [{"role": role, "content": text} for role, text in turn], "ideal": "Po", "correct": 0} for turn in turns
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     report = put(store, tmp_path / "in.jsonl", model="m", confidence_pattern="Confidence: {percent}")
@@ -695,17 +723,18 @@ def test_the_last_turns_of_a_conversation_are_question_and_answer(store, tmp_pat
 @pytest.mark.parametrize(
     ("columns", "choices"),
     [
+        ({"pred": "1", "label": "01", "confidence": "0.5"}, ("answer=label", "correct=label")),
         ({"label": "dog", "top1": "dog", "top1_prob": "0.5"}, ("guess=top1",)),
         ({"guess": "dog", "rubric_score": "0.25", "confidence": "0.5"}, ("correct=rubric_score",)),
         (
-            {"question": "Which?", "model": "m", "correct": "1", "confidence": "0.5", "style": "cot"},
+            {"question": "Which?", "model": "m", "correct": "1", "confidence": "0.5", "style": "ab"},
             ("elicitation=style", "sample=style"),
         ),
     ],
 )
 def test_only_what_can_be_meant_is_offered(store, tmp_path, columns, choices):
     rows = [{"id": f"q{n // 2}" if "style" in columns else f"q{n}"} | columns for n in range(8)]
-    rows = [row | {"style": "ab"[n % 2]} if "style" in row else row for n, row in enumerate(rows)]
+    rows = [{name: text[n % 2] if text in ("ab", "01") else text for name, text in row.items()} for n, row in enumerate(rows)]
     assert choices in [problem[2] for problem in asked(store, tmp_path / "in.csv", rows)]
 
 

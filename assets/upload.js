@@ -255,7 +255,7 @@
             }));
             const words = rows.filter((row) => row.hint === "words").flatMap((row) => row.choices.map((choice) => [choice.slice(0, choice.lastIndexOf("=")), choice.slice(choice.lastIndexOf("=") + 1)]));
             const shares = words.map(([word, share], place) => [word, make("input", { type: "text", class: "text", id: `upload-word-${place}`, placeholder: "0 to 1, or none", value: share === "?" ? "" : share })]);
-            const again = make("button", { type: "button", id: "upload-columns" }, "Check with these columns");
+            const again = make("button", { type: "button", class: "quiet", id: "upload-columns" }, "Check with these columns");
             again.addEventListener("click", () => {
                 const known = new Map(state.columns.map(([role, column]) => [column, role]));
                 for (const [name, menu] of menus) if (menu.value && (asked.has(name) || menu.value !== shown.roles[name])) known.set(name, menu.value);

@@ -395,7 +395,7 @@ HINTS: dict[Hint, str] = {
     "align": "write content under Align ids, to align questions by text and reference answer, or the number to add to each id",
     "classes": "name them under Classes, separated by commas",
     "agreement": "choose it under Column sample holds",
-    "column": "choose it in the table below",
+    "column": "choose it above the first rows",
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
@@ -410,7 +410,7 @@ HINTS: dict[Hint, str] = {
     "replace": "the operator of this server can replace it on the command line",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
     "unit": "choose 0 to 1 under Confidence runs from",
-    "words": "say so in the table below",
+    "words": "say so below the first rows",
     "replace_people": "the operator of this server can replace them on the command line",
 }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -196,7 +196,8 @@ class Race(Mode[Entry]):
             state.step += ANSWER + len(answers)
             asked = answers[-1] if answers else buzz
             left = max((asked.received_ms or 0.0) + TIME_TO_ANSWER - now, 0.0)
-            phase, guess = ("prompted", answers[-1].guess) if answers else ("answering", "")
+            guess = answers[-1].guess if answers else ""
+            phase: Literal["prompted", "answering"] = "prompted" if answers else "answering"
             state.reading = Reading(phase, [*spoken[: buzz.counted]], start.pace, left, guess)
         return state
 

@@ -254,11 +254,9 @@ def _is_over(question: SessionQuestion, progress: Progress) -> bool:
     _, buzz, answers = progress
     if buzz is None:
         return False
-    return buzz.word is None or len(answers) == STEPS - ANSWER or (bool(answers) and not _prompts(question, answers[0]))
-
-
-def _prompts(question: SessionQuestion, answer: Answer) -> bool:
-    return graded(question, 0, answer.guess, answer.confidence, True).verdict == "prompt"
+    if buzz.word is None or len(answers) == STEPS - ANSWER:
+        return True
+    return bool(answers) and graded(question, 0, answers[0].guess, answers[0].confidence, True).verdict != "prompt"
 
 
 def _buzz_and_answer(played: Played[Entry]) -> tuple[Buzz, Answer | None]:

@@ -19,20 +19,25 @@ def new_store(folder, *datasets):
     return store
 
 
-@pytest.fixture
-def lab(tmp_path):
-    """A store with a dataset that is private to a token, a user of the proxy, and a token that is revoked."""
-    store = new_store(tmp_path / "lab", "toy", "secret")
+def fill(store, folder):
+    for dataset in ("toy", "secret"):
+        put(store, write(folder / dataset, FACTS | {"dataset": dataset}))
     tokens = Tokens(store.register)
     for name in ("ann", "bob"):
         tokens.create(name)
     tokens.make_private("secret", ["ann", "bob", "user:kim"])
-    return store
+    back_up(store, folder / "saved")
+
+
+@pytest.fixture
+def lab(prefilled):
+    """A store with a dataset that is private to two tokens and a user of the proxy."""
+    return prefilled(fill)
 
 
 @pytest.fixture
 def saved(lab, tmp_path):
-    back_up(lab, tmp_path / "saved")
+    """A backup of it."""
     return tmp_path / "saved"
 
 

@@ -78,7 +78,7 @@ def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[F
             if guesses := tuple(dict.fromkeys(" ".join(guess.casefold().split()) for guess in wrong)):
                 mistakes[result.question_id][player] = guesses
     counts = {question: Counter(by_player.values()) for question, by_player in mistakes.items()}
-    alike = {question: sum(count * (count - 1) // 2 for count in of.values()) for question, of in counts.items()}  # pairs
+    alike = {question: sum(times * (times - 1) // 2 for times in count.values()) for question, count in counts.items()}  # pairs
     pairs = [*combinations(sorted(played), 2)]
     for first, second in pairs:
         agreements, chances = 0, []

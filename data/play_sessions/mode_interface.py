@@ -199,7 +199,7 @@ class Mode(ABC, Generic[E]):
     def rows(self, played: Played[E]) -> list[Row]:
         """Return what is collected from a finished question."""
         answers = self.grade(played).answers
-        return [Row(said.clue, said.guess or None, said.confidence, said.buzz if self.guesses else None) for said in answers]
+        return [Row(given.clue, given.guess or None, given.confidence, given.buzz if self.guesses else None) for given in answers]
 
     @abstractmethod
     def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:

@@ -358,8 +358,8 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     if isinstance(fields.get("query"), str):
         parts = [fields["query"]]
     else:
-        found = [part for name in PARTS if (part := fields.get(name))]
-        parts = ["\n".join(map(str, part)) if isinstance(part, list) else str(part) for part in found]
+        values = [part for name in PARTS if (part := fields.get(name))]
+        parts = ["\n".join(map(str, part)) if isinstance(part, list) else str(part) for part in values]
     if not parts:
         parts = [f"{key}: {value}" for key, value in doc.items() if isinstance(value, str) and value]
     if not parts and pairs:

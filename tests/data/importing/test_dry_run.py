@@ -102,7 +102,7 @@ def refusal(store, paths, options=OPTIONS):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_a_refused_dry_run_says_what_an_import_does_and_leaves_nothing(toy, tmp_path, run, monkeypatch):
+def test_a_refused_dry_run_says_the_same_and_leaves_nothing(toy, tmp_path, run, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))

@@ -38,12 +38,15 @@ def _folder_in(root: Path, prefix: str) -> Iterator[Path]:
 
 
 @contextmanager
-def keep(folder: Path) -> Iterator[None]:
-    """Keep a folder from being swept. Several processes can hold a folder; the system releases it if one dies."""
+def keep(folder: Path, *, alone: bool = False) -> Iterator[None]:
+    """Keep a folder from being swept. The system releases it if this process dies.
+
+    Several processes can hold a folder, unless they want it ``alone``: then one waits for the other.
+    """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # if folders cannot be locked, sweeping fails, too
-            fcntl.flock(handle, fcntl.LOCK_SH)
+        with suppress(OSError):  # if folders cannot be locked on this disk, sweeping fails, too
+            fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield
     finally:
         os.close(handle)

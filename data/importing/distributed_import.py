@@ -108,14 +108,10 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
             lines = (*staging.report.lines, *(f"warning: {warning}" for warning in staging.report.warnings))
             if not staging.changes():
                 return PreparedRuns(group.label, lines=lines)
-            objects = store.new_objects()
-            try:
+            with store.adding_objects() as objects:
                 unpublished = make_unpublished_catalogue(staging, objects)
                 rows, tables, parts = _rows_of_catalogue(unpublished)
                 unpublished.close()
-            except BaseException:
-                store.discard(objects.added)
-                raise
             before, added = unpublished.before[str(options.dataset)], tuple(unpublished.gradings)
             return PreparedRuns(group.label, before, rows, tables, tuple(parts), lines, gradings=added)
 
@@ -183,11 +179,10 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
         with scratch_folder() as folder:
             path = folder / "unpublished.duckdb"
             return store.write(lambda connection: _publish(connection, store, new, path), events)
-    except StoreMoved:
+    except BaseException as error:
         store.discard([part.name for part in objects])
-        raise StoreError("the dataset was changed in the meantime; start again") from None
-    except BaseException:
-        store.discard([part.name for part in objects])
+        if isinstance(error, StoreMoved):
+            raise StoreError("the dataset was changed in the meantime; start again") from None
         raise
 
 

@@ -133,14 +133,10 @@ def open_dry_run(
 
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
     brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
-    objects = store.new_objects()
-    try:
+    with store.adding_objects() as objects:
         unpublished = make_unpublished_catalogue(staging, objects, by)
         unpublished.close()
         store.write(unpublished.publish, lambda _: _events(staging.report, [dataset for (dataset,) in brought], by))
-    except BaseException:
-        store.discard(objects.added)
-        raise
 
 
 def _events(report: Report, brought: Sequence[str], by: str | None) -> Iterator[AuditEvent]:

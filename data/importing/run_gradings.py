@@ -214,23 +214,19 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
     ``StoreError``.
     """
     gradings.dataset_of(store.snapshot().connection, run)
-    objects = store.new_objects()
+    with store.adding_objects() as objects:
 
-    def change(connection: duckdb.DuckDBPyConnection) -> int | None:
-        dataset = gradings.dataset_of(connection, run)
-        own = connection.execute("select name from gradings where run = $run and position = 0", {"run": run}).fetchall()
-        if own == [(GRADED,)]:
-            return None
-        (part,) = stored_objects(connection, "responses", runs=[run])
-        differs = grade_by_rules(connection, objects, part, MAX_STORED)
-        gradings.review(connection, objects, [run])
-        for name in (GRADED, gradings.REVIEWED):
-            run_statistics.derive(connection, objects, dataset, [run], [name])
-        renew_revisions(connection, [dataset])
-        return differs
+        def change(connection: duckdb.DuckDBPyConnection) -> int | None:
+            dataset = gradings.dataset_of(connection, run)
+            own = connection.execute("select name from gradings where run = $run and position = 0", {"run": run}).fetchall()
+            if own == [(GRADED,)]:
+                return None
+            (part,) = stored_objects(connection, "responses", runs=[run])
+            differs = grade_by_rules(connection, objects, part, MAX_STORED)
+            gradings.review(connection, objects, [run])
+            for name in (GRADED, gradings.REVIEWED):
+                run_statistics.derive(connection, objects, dataset, [run], [name])
+            renew_revisions(connection, [dataset])
+            return differs
 
-    try:
         return store.write(change, lambda differs: [new_event("graded", by, run=run)])
-    except BaseException:
-        store.discard(objects.added)
-        raise

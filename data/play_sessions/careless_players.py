@@ -77,22 +77,22 @@ def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[F
             wrong = (answer.guess for answer in result.answers if answer.guess.strip() and answer.verdict != "accept")
             if guesses := tuple(dict.fromkeys(" ".join(guess.casefold().split()) for guess in wrong)):
                 mistakes[result.question_id][player] = guesses
+    counts = {question: Counter(by_player.values()) for question, by_player in mistakes.items()}
+    alike = {question: sum(times * (times - 1) // 2 for times in count.values()) for question, count in counts.items()}  # pairs
     pairs = [*combinations(sorted(played), 2)]
     for first, second in pairs:
-        both = [by_player for by_player in mistakes.values() if first in by_player and second in by_player]
-        agreements = sum(by_player[first] == by_player[second] for by_player in both)
-        chances = [_chance(by_player, {first, second}) for by_player in both]
+        agreements, chances = 0, []
+        for question, by_player in mistakes.items():
+            if first in by_player and second in by_player:
+                one, other = by_player[first], by_player[second]
+                agreements += one == other
+                of_these = 2 * counts[question][one] - 3 if one == other else counts[question][one] + counts[question][other] - 2
+                others = len(by_player) - 2
+                chances.append((alike[question] - of_these + 1) / (others * (others - 1) // 2 + 2))
         if agreements and _tail(chances, agreements) * len(pairs) < LEVEL:
-            for player, other in ((first, second), (second, first)):
-                reason = f"made the same mistakes as {other} on {agreements} of the {len(both)} questions that both got wrong"
+            for player, copied in ((first, second), (second, first)):
+                reason = f"made the same mistakes as {copied} on {agreements} of the {len(chances)} questions that both got wrong"
                 yield Flag(player, "same mistakes", reason)
-
-
-def _chance(guesses: Mapping[str, tuple[str, ...]], left_out: set[str]) -> float:
-    counts = Counter(guess for player, guess in guesses.items() if player not in left_out)
-    players = counts.total()
-    agreeing = sum(count * (count - 1) // 2 for count in counts.values())
-    return (agreeing + 1) / (players * (players - 1) // 2 + 2)
 
 
 def _tail(chances: list[float], least: int) -> float:

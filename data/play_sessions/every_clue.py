@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.dataset_kinds import FORECAST
-from data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Row, Share
+from data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Share
 from data.play_sessions.session_definition import SessionQuestion
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
@@ -32,9 +32,6 @@ class EveryClue(ClueByClue[Answer]):
         return played.result(
             [graded(played.question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in spoken]
         )
-
-    def rows(self, played: Played[Answer]) -> list[Row]:
-        return [Row(clue, answer.guess or None, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)]
 
 
 def questions_with_clues(snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:

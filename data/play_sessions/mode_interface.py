@@ -196,9 +196,10 @@ class Mode(ABC, Generic[E]):
     def grade(self, played: Played[E]) -> QuestionResult:
         """Return a finished question with its answer and grades."""
 
-    @abstractmethod
     def rows(self, played: Played[E]) -> list[Row]:
         """Return what is collected from a finished question."""
+        answers = self.grade(played).answers
+        return [Row(given.clue, given.guess or None, given.confidence, given.buzz if self.guesses else None) for given in answers]
 
     @abstractmethod
     def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:
@@ -237,23 +238,13 @@ class ClueByClue(Mode[E]):
         del now
         results = [self.grade(part) for part in self.played(session, place, entries)]
         clue = len(entries) - sum(len(result.clues) for result in results)
-        current = session.order(place)[len(results) :]
-        return PlayerState(
-            True,
-            session.consent,
-            session.until,
-            session.mode,
-            step=len(entries),
-            question=len(results),
-            questions=len(session.questions),
-            clue=clue,
-            clues=list(current[0].clues[: clue + 1]) if current else [],
-            last=results[-1] if results and clue == 0 else None,
-            calibration=calibration(results),
-            done=not current,
-            classes=[name for name, _ in current[0].votes] if current else [],
-            radius=current[0].radius or None if current else None,
-        )
+        state = state_after(session, results, len(entries))
+        if not state.done:
+            asked = session.order(place)[len(results)]
+            state.clue, state.clues, state.radius = clue, list(asked.clues[: clue + 1]), asked.radius or None
+            state.classes = [name for name, _ in asked.votes]
+        state.last = results[-1] if results and clue == 0 else None
+        return state
 
     def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:
         """Between two answers, the player read a clue."""
@@ -274,13 +265,13 @@ def check_id(number: int) -> str:
     return f"attention check {number + 1}"
 
 
-def calibration(results: Sequence[QuestionResult]) -> Calibration:
-    """Compute how sure and how often right a player was. Attention checks do not count."""
-    answers = [answer for result in results if not result.is_check for answer in result.answers]
-    if not answers:
-        return Calibration(0, None, None)
-    return Calibration(
-        len(answers),
-        sum(answer.confidence for answer in answers) / len(answers),
-        sum(answer.correct for answer in answers) / len(answers),
-    )
+def state_after(session: Session, results: Sequence[QuestionResult], step: int) -> PlayerState:
+    """Return what a player sees apart from the question to answer. Attention checks do not count for the calibration."""
+    answers = [answer for result in results if result.counts and not result.is_check for answer in result.answers]
+    confidence, accuracy = sum(answer.confidence for answer in answers), sum(answer.correct for answer in answers)
+    count, questions = len(answers), len(session.questions)
+    calibration = Calibration(count, confidence / count, accuracy / count) if answers else Calibration(0, None, None)
+    return PlayerState(
+        True, session.consent, session.until, session.mode, step=step, question=len(results), questions=questions,
+        calibration=calibration, done=len(results) == questions,
+    )  # fmt: skip

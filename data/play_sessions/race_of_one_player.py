@@ -10,9 +10,9 @@ answer to a prompt. Steps that a question does not need have no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -29,7 +29,7 @@ from data.play_sessions.mode_interface import (
     Row,
     Share,
     SpeedCheck,
-    calibration,
+    state_after,
 )
 from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.quizbowl.question_words import cut, plain_text, words
@@ -162,8 +162,8 @@ class Race(Mode[Entry]):
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, Entry]:
         """Allow ``LATENCY`` for requests that are on their way."""
         late: dict[int, Entry] = {}
-        for number, question, progress in self._progresses(session, place, entries):
-            start, buzz, answers = progress
+        for number, question in enumerate(session.order(place)):
+            start, buzz, answers = progress = _progress(entries, number)
             if start is None or _is_over(question, progress):
                 continue
             step = number * STEPS
@@ -177,49 +177,34 @@ class Race(Mode[Entry]):
         return late
 
     def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
-        over = self.played(session, place, entries)
-        results = [self.grade(part) for part in over]
-        number = len(over)
-        current = session.order(place)[number:]
-        state = PlayerState(
-            True,
-            session.consent,
-            session.until,
-            session.mode,
-            step=number * STEPS,
-            question=number,
-            questions=len(session.questions),
-            calibration=calibration([result for result in results if result.counts]),
-            done=not current,
-        )
-        if not current:
+        results = [self.grade(part) for part in self.played(session, place, entries)]
+        number = len(results)
+        state = state_after(session, results, number * STEPS)
+        if state.done:
             state.last = results[-1]
             return state
         start, buzz, answers = _progress(entries, number)
-        spoken = spoken_words(current[0])
+        spoken = spoken_words(session.order(place)[number])
         if start is None:
             state.reading = Reading("ready")
             state.last = results[-1] if results else None
         elif buzz is None:
             state.step += BUZZ
             shown = spoken[: words_due(start, len(spoken), now)]
-            state.reading = Reading("reading", _sent(shown), start.pace, time_left(start, len(spoken), now))
+            state.reading = Reading("reading", [*shown], start.pace, time_left(start, len(spoken), now))
         else:
             state.step += ANSWER + len(answers)
             asked = answers[-1] if answers else buzz
             left = max((asked.received_ms or 0.0) + TIME_TO_ANSWER - now, 0.0)
-            state.reading = Reading(
-                "prompted" if answers else "answering",
-                _sent(spoken[: buzz.counted]),
-                start.pace,
-                left,
-                answers[-1].guess if answers else "",
-            )
+            guess = answers[-1].guess if answers else ""
+            phase: Literal["prompted", "answering"] = "prompted" if answers else "answering"
+            state.reading = Reading(phase, [*spoken[: buzz.counted]], start.pace, left, guess)
         return state
 
     def played(self, session: Session, place: int, entries: Entries) -> list[Played[Entry]]:
         over = []
-        for _, question, progress in self._progresses(session, place, entries):
+        for number, question in enumerate(session.order(place)):
+            progress = _progress(entries, number)
             if not _is_over(question, progress):
                 break
             given: list[Entry | None] = [progress.start, progress.buzz, *progress.answers]
@@ -239,11 +224,9 @@ class Race(Mode[Entry]):
     def rows(self, played: Played[Entry]) -> list[Row]:
         """A player who did not buzz heard the question to its end and gave no answer."""
         result = self.grade(played)
-        if not result.counts:
-            return []
-        if not result.answers:
+        if result.counts and not result.answers:
             return [Row(len(result.clues) - 1, None, None, False)]
-        return [Row(answer.clue, answer.guess or None, answer.confidence, True) for answer in result.answers]
+        return super().rows(played) if result.counts else []
 
     def speed_check(self, questions: Sequence[Played[Entry]]) -> SpeedCheck:
         """Between buzz and answer, the player typed the guess and entered a confidence."""
@@ -255,10 +238,6 @@ class Race(Mode[Entry]):
                 speeds.append(1000 * typed / max(answer.received_ms - buzz.received_ms, 1.0))
         fast = sum(speed > MAX_TYPING_SPEED for speed in speeds)
         return SpeedCheck(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
-
-    def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
-        for number, question in enumerate(session.order(place)):
-            yield number, question, _progress(entries, number)
 
 
 def _progress(entries: Entries, number: int) -> Progress:
@@ -275,11 +254,9 @@ def _is_over(question: SessionQuestion, progress: Progress) -> bool:
     _, buzz, answers = progress
     if buzz is None:
         return False
-    return buzz.word is None or len(answers) == STEPS - ANSWER or (bool(answers) and not _prompts(question, answers[0]))
-
-
-def _prompts(question: SessionQuestion, answer: Answer) -> bool:
-    return graded(question, 0, answer.guess, answer.confidence, True).verdict == "prompt"
+    if buzz.word is None or len(answers) == STEPS - ANSWER:
+        return True
+    return bool(answers) and graded(question, 0, answers[0].guess, answers[0].confidence, True).verdict != "prompt"
 
 
 def _buzz_and_answer(played: Played[Entry]) -> tuple[Buzz, Answer | None]:
@@ -289,7 +266,3 @@ def _buzz_and_answer(played: Played[Entry]) -> tuple[Buzz, Answer | None]:
     answers = [entry for entry in played.entries[ANSWER:] if isinstance(entry, Answer)]
     in_time = [answer for answer in answers if not answer.timed_out]
     return buzz, next(reversed(in_time or answers), None)
-
-
-def _sent(spoken: Sequence[SpokenWord]) -> list[tuple[str, int]]:
-    return [(word.text, word.clue) for word in spoken]

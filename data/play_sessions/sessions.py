@@ -62,19 +62,10 @@ def create_session(
         fitting = [key for key, other in MODES.items() if other.candidates(snapshot, dataset)]
         offers = f"; its questions fit {' and '.join(fitting)}" if fitting else ""
         raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions for the mode {mode}{offers}")
-    session = Session(
-        dataset,
-        (
-            *secrets.SystemRandom().sample(candidates, min(questions, len(candidates))),
-            *(MODES[mode].attention_check(number, candidates) for number in range(checks)),
-        ),
-        players,
-        until.astimezone(UTC).isoformat(),
-        consent,
-        secrets.token_hex(8),
-        mode,
-        personal,
-    )
+    drawn = secrets.SystemRandom().sample(candidates, min(questions, len(candidates)))
+    drawn += [MODES[mode].attention_check(number, candidates) for number in range(checks)]
+    until_utc = until.astimezone(UTC).isoformat()
+    session = Session(dataset, tuple(drawn), players, until_utc, consent, secrets.token_hex(8), mode, personal)
     secret = secrets.token_urlsafe(24)
     record()
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
@@ -111,20 +102,10 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
     for row in log.overview():
         session = msgspec.json.decode(row.document, type=Session)
         checks = sum(question.is_check for question in session.questions)
-        summaries.append(
-            SessionSummary(
-                row.session[:12],
-                session.dataset,
-                session.mode,
-                len(session.questions) - checks,
-                checks,
-                session.players,
-                row.joined,
-                row.answers,
-                session.until,
-                session.has_ended(),
-            )
-        )
+        summaries.append(SessionSummary(
+            row.session[:12], session.dataset, session.mode, len(session.questions) - checks, checks, session.players, row.joined,
+            row.answers, session.until, session.has_ended(),
+        ))  # fmt: skip
     return sorted(summaries, key=lambda summary: (summary.until, summary.session), reverse=True)
 
 
@@ -259,7 +240,7 @@ def words_due_to_player(log: PlayLog, secret: str, player: str, step: int, have:
     spoken = spoken_words(session.order(logged.place)[number])
     due = words_due(start, len(spoken), now)
     left = time_left(start, len(spoken), now)
-    return Words([(word.text, word.clue) for word in spoken[have:due]], left == 0, left)
+    return Words([*spoken[have:due]], left == 0, left)
 
 
 def clock() -> float:

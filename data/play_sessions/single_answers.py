@@ -16,7 +16,6 @@ from data.play_sessions.mode_interface import (
     GradedAnswer,
     Played,
     QuestionResult,
-    Row,
     Share,
     check_id,
 )
@@ -73,9 +72,6 @@ class EstimateMode(ClueByClue[Estimate]):
             correct = float(probability_within(entry.age, question.radius, question.minimum_age, question.sex))
         return played.result([GradedAnswer(0, guess, entry.confidence, False, None, correct)])
 
-    def rows(self, played: Played[Estimate]) -> list[Row]:
-        return [Row(0, f"{entry.age:g}", entry.confidence, None) for entry in played.entries]
-
 
 class VoteMode(ClueByClue[Vote]):
     """The right answer is the class that most people chose."""
@@ -116,9 +112,6 @@ class VoteMode(ClueByClue[Vote]):
         right = entry.choice == question.answer
         answer = GradedAnswer(0, entry.choice, entry.confidence, False, "accept" if right else "reject", float(right))
         return played.result([answer], votes=() if question.is_check else question.votes)
-
-    def rows(self, played: Played[Vote]) -> list[Row]:
-        return [Row(0, entry.choice, entry.confidence, None) for entry in played.entries]
 
 
 def _wording(sex: str, minimum_age: int, radius: int) -> str:

@@ -137,9 +137,9 @@ class _Database:
         if table not in self.tables:
             return []
         chosen = ", ".join(f'"{name}"' if name in self.tables[table] else "null" for name in columns)
-        readings = [whole if name in NUMBERS or name.endswith("id") else _as_is for name in columns]
+        are_whole = [name in NUMBERS or name.endswith("id") for name in columns]
         rows = self._connection.execute(f'select {chosen} from "{table}" order by rowid')
-        read = (tuple(reading(cell) for reading, cell in zip(readings, row, strict=True)) for row in rows)
+        read = (tuple(whole(cell) if is_whole else cell for is_whole, cell in zip(are_whole, row, strict=True)) for row in rows)
         return [row for row in read if row[0] is not None or columns[0] != "id"]
 
 
@@ -299,7 +299,7 @@ class _Reading:
         questions = []
         for tossup in sorted(played.tossups):
             _, answer, category, subcategory = self.tossups[tossup]
-            facts = [_text(cell) for cell in (answer, category, subcategory)]
+            facts = [None if cell is None else str(cell).strip() or None for cell in (answer, category, subcategory)]
             questions.append(
                 PlayedQuestion(str(tossup), self.texts[tossup] or None, facts[0], facts[1], facts[2], f"tossup {tossup}")
             )
@@ -335,11 +335,3 @@ class _Reading:
             for team in teams
             for tournament, name in [self.teams[team]]
         }
-
-
-def _as_is(cell: object) -> object:
-    return cell
-
-
-def _text(cell: object) -> str | None:
-    return None if cell is None else str(cell).strip() or None

@@ -18,7 +18,7 @@ from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import add_table, as_dict, as_list, clean
+from data.readers.shared.evaluation_log import add_table, as_dict, clean, starts_with_keys
 from data.readers.shared.quizbowl_games import (
     Buzz,
     LeftOut,
@@ -76,7 +76,7 @@ class Packet(NamedTuple):
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         return any(NAME.match(path.name) for path in files_below(incoming.folder))
-    return b'"tossup_index"' in incoming.start and _is_packet(incoming.document)
+    return b'"tossup_index"' in incoming.start and starts_with_keys(incoming.document, KEYS)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
@@ -90,10 +90,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     staging.report.warnings.append(f"{incoming.name}: {WHO_HEARD}")
 
 
-def _is_packet(document: object) -> bool:
-    return as_dict(next(iter(as_list(document)), None)).keys() >= KEYS
-
-
 def _packets(incoming: Incoming, staging: Staging) -> Iterator[Packet]:
     files = [file for file in incoming.files() if file is incoming or NAME.match(file.path.name)]
     if not files:
@@ -101,7 +97,7 @@ def _packets(incoming: Incoming, staging: Staging) -> Iterator[Packet]:
     for file in sorted(files, key=lambda file: (len(file.path.name), file.path.name)):
         with staging.report.collecting():
             document = file.document
-            if not _is_packet(document):
+            if not starts_with_keys(document, KEYS):
                 raise file.unreadable or refuse(file.name, f"must be a list of tossups with {', '.join(sorted(KEYS))}")
             assert isinstance(document, list)
             match = NAME.search(file.name)

@@ -35,6 +35,7 @@ from data.readers.shared.evaluation_log import (
     read_each,
     shared_classes,
     shares,
+    starts_with_keys,
     with_choices,
 )
 
@@ -90,12 +91,7 @@ class Sample:
 def recognises(incoming: Incoming) -> bool:
     if incoming.folder is not None:
         return any(True for _ in _sample_files(incoming.folder))
-    return incoming.columns >= KEYS or _holds_samples(incoming.document)
-
-
-def _holds_samples(document: object) -> bool:
-    """Whether a JSON document is the list of samples that the harness wrote before version 0.4.2."""
-    return isinstance(document, list) and bool(document) and isinstance(document[0], dict) and document[0].keys() >= KEYS
+    return incoming.columns >= KEYS or starts_with_keys(incoming.document, KEYS)  # a list, as before version 0.4.2
 
 
 def _sample_files(folder: Path) -> Iterator[Path]:
@@ -362,7 +358,8 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     if isinstance(fields.get("query"), str):
         parts = [fields["query"]]
     else:
-        parts = [_joined_lines(fields[name]) for name in PARTS if fields.get(name)]
+        values = [part for name in PARTS if (part := fields.get(name))]
+        parts = ["\n".join(map(str, part)) if isinstance(part, list) else str(part) for part in values]
     if not parts:
         parts = [f"{key}: {value}" for key, value in doc.items() if isinstance(value, str) and value]
     if not parts and pairs:
@@ -371,10 +368,6 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     shown = choices if options == names and len(choices) == len(options) else options
     text = "\n".join(part.strip() for part in parts)
     return text if shown == names else with_choices(text, shown)
-
-
-def _joined_lines(value: object) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _with_numbered_repeats(options: list[str]) -> list[str]:

@@ -20,7 +20,7 @@ from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
-from data.readers.shared.evaluation_log import as_dict, as_dicts, as_list, clean, dataset_id, whole
+from data.readers.shared.evaluation_log import as_dicts, as_list, clean, dataset_id, starts_with_keys, whole
 from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
@@ -46,6 +46,7 @@ FORMAT = Format(
 )
 REPLACED = "tossups that were thrown out; their replacements count as heard"
 ENDINGS = (".qbj", ".json")
+PACKET = {"question", "answer"}  # keys of the tossups of a packet
 SAMPLE = 200  # files of a folder that are searched for matches
 
 
@@ -57,7 +58,7 @@ def recognises(incoming: Incoming) -> bool:
     if not any(key in incoming.start for key in (b'"match_', b'"objects"', b'"tossups"')):
         return False
     document = incoming.document
-    return isinstance(document, dict) and (bool(_matches(document)) or _is_packet(document))
+    return isinstance(document, dict) and (bool(_matches(document)) or starts_with_keys(document.get("tossups"), PACKET))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
@@ -68,7 +69,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             document = file.document
             if document is None and (file.unreadable or file.name.lower().endswith(".qbj")):
                 raise file.unreadable or refuse(file.name, "this is not a JSON document in UTF-8")
-            if isinstance(document, dict) and _is_packet(document):
+            if isinstance(document, dict) and starts_with_keys(document.get("tossups"), PACKET):
                 packets[Path(file.name).stem] = (file, document)
             elif isinstance(document, dict) and _matches(document):
                 objects = {str(o["id"]): o for o in as_dicts(document.get("objects")) if "id" in o}
@@ -102,10 +103,6 @@ def _matches(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         parts = [part for phase in phases for part in (phase, *as_dicts(phase.get("rounds")))][1:]  # without the tournament
         nested += [candidate, *(match for part in parts for match in as_dicts(part.get("matches")))]
     return [match for match in nested if isinstance(match.get("match_questions"), list)]
-
-
-def _is_packet(document: Mapping[str, Any]) -> bool:
-    return as_dict(next(iter(as_list(document.get("tossups"))), None)).keys() >= {"question", "answer"}
 
 
 def _read_packet(file: str, name: str, document: Mapping[str, Any], dataset: str, staging: Staging) -> None:

@@ -159,28 +159,13 @@ def make(folder: Path = FOLDER) -> None:
     """Write the bundle into a folder."""
     everyone = questions()
     write_json(folder / "dataset.json", DATASET)
-    write_csv(
-        folder / "questions.csv",
-        [
-            {"question_id": q.question_id, "text": wording(q), "category": age_group(q.minimum_age)} | q._asdict()
-            for q in everyone
-        ],
-    )
-    for number, (model, answer) in enumerate(FORECASTERS.items(), start=1):
-        answers = [(question, answer(question)) for question in everyone]
-        write_csv(
-            folder / "responses" / f"{number}-{answer.__name__.replace('_', '-')}.csv",
-            [
-                {
-                    "question_id": question.question_id,
-                    "guess": guess,
-                    "confidence": round(confidence, DECIMALS),
-                    "model": model,
-                    "elicitation": "computed",
-                }
-                for question, (guess, confidence) in answers
-            ],
-        )
+    columns = ("question_id", "text", "category", "sex", "minimum_age", "radius")
+    write_csv(folder / "questions.csv", columns, ((q[0], wording(q), age_group(q.minimum_age), *q[1:]) for q in everyone))
+    for number, (model, forecaster) in enumerate(FORECASTERS.items(), start=1):
+        path = folder / "responses" / f"{number}-{forecaster.__name__.replace('_', '-')}.csv"
+        answers = ((question.question_id, *forecaster(question)) for question in everyone)
+        rows = ((question, guess, round(share, DECIMALS), model, "computed") for question, guess, share in answers)
+        write_csv(path, ("question_id", "guess", "confidence", "model", "elicitation"), rows)
 
 
 def make_released(release: Path, samples: Path = FOLDER.parent) -> None:
@@ -207,7 +192,7 @@ def make_released(release: Path, samples: Path = FOLDER.parent) -> None:
                 "note": "Confidences and grades of eleven language models. The texts of questions and answers are not included.",
             })  # fmt: skip
             rows = snapshot.rows(f"select question_id from questions where dataset = {literal(dataset)} order by position")
-            write_csv(samples / dataset / "questions.csv", [{"question_id": question} for (question,) in rows])
+            write_csv(samples / dataset / "questions.csv", ["question_id"], rows)
             _write_answers(snapshot, f"dataset = {literal(dataset)}", samples / dataset / "responses" / "models.parquet")
 
 

@@ -12,28 +12,24 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from data.quizbowl.answer_lines import parse_answer_line
-from data.retrieval_guessers import (
-    GUESSERS,
-    Guesser,
-    best_match,
-    margin_confidence,
-    neighbours,
-    softmax_confidence,
-)
+from data.retrieval_guessers import GUESSERS, Guesser, best_match, margin_confidence, neighbours, softmax_confidence
 from data.sample.pyramid_toml_files import CATEGORIES, Entry, Question, read_entries, read_questions
 from data.sample.reproducible import generator, normals, write_csv, write_json
 
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness
 DECIMALS = 6  # of a confidence: the last bits of a matrix product differ between machines
-QUESTION = ("question_id", "text", "answer", "category", "subcategory")  # columns of ``questions.csv``
+# Columns of the tables.
+QUESTION = ("question_id", "text", "answer", "category", "subcategory")
+RESPONSE = ("question_id", "clue", "guess", "confidence", "model", "elicitation")
+EXPOSURE = ("question_id", "match_id", "team", "team_kind", "heard_words", "ended_by")
+BUZZ = ("question_id", "match_id", "team", "word", "correct", "guess")
 MISTAKES = 3  # titles from which a wrong buzz chooses
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
 ROUNDS = 6  # all rooms of a round hear the same questions; every round has the same number of questions
@@ -72,8 +68,8 @@ def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[st
     return {page: [t for t in titles[page] if line.grade(t) == "reject"] for page, line in lines.items()}
 
 
-def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, object]]:
-    """Yield the rows of both runs of a guesser, which differ only in their confidence."""
+def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[Sequence[object]]:
+    """Yield the rows of both runs of a guesser, which differ only in their confidence. Columns as in ``RESPONSE``."""
     clues = [(question, clue) for question in questions for clue in range(len(question.clues))]
     search = guesser.build([entry.document for entry in entries])
     scores = np.concatenate([search(question.clues) for question in questions])
@@ -83,14 +79,7 @@ def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence
         ("margin", margin_confidence(scores)),
     ):
         for (question, clue), guess, confidence in zip(clues, guesses, confidences.tolist(), strict=True):
-            yield {
-                "question_id": question.question_id,
-                "clue": clue,
-                "guess": guess,
-                "confidence": round(confidence, DECIMALS),
-                "model": guesser.model,
-                "elicitation": elicitation,
-            }
+            yield question.question_id, clue, guess, round(confidence, DECIMALS), guesser.model, elicitation
 
 
 class Buzz(NamedTuple):
@@ -109,8 +98,7 @@ class Team(NamedTuple):
     strength: dict[str, float]  # by category
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A team's buzz on a question, and its buzz after the other team is out, when it takes no risk."""
 
     team: str
@@ -120,29 +108,27 @@ class Plan:
 
 def tournament(
     questions: Sequence[Question], wrong: Mapping[str, Sequence[str]], seed: int
-) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+) -> tuple[list[Sequence[object]], list[Sequence[object]]]:
     """Return the rows of ``exposures.csv`` and ``buzzes.csv``. ``wrong`` has what an incorrect buzz may say, by page title."""
     random = generator(seed)
     rooms = pairings(draw_teams(random))
     difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)
-    exposures: list[dict[str, object]] = []
-    buzzes: list[dict[str, object]] = []
+    exposures: list[Sequence[object]] = []
+    buzzes: list[Sequence[object]] = []
     for question, harder, number in zip(questions, difficulty, rounds_of(questions), strict=True):
         words = question.word_ends[-1]
         for room, teams in enumerate(rooms[number], start=1):
-            keys: dict[str, object] = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
+            keys = (question.question_id, f"round-{number + 1}-room-{room}")
             strengths = [team.strength[question.category] - harder for team in teams]
             played = play([plan(random, team, s, words) for team, s in zip(teams, strengths, strict=True)])
             winner, last = next(((name, buzz.word) for name, buzz in played if buzz.correct), (None, words))
-            heard: dict[str, object] = {"heard_words": last + 1 if last < words else None, "ended_by": winner}
-            exposures += [keys | {"team": team.name, "team_kind": "human"} | heard for team in teams]
+            exposures += [(*keys, team.name, "human", last + 1 if last < words else None, winner) for team in teams]
             mistakes = wrong[question.page]
             mistake = int(random.random() * len(mistakes))
             for name, buzz in played:
                 mistake += 1  # so that no room hears the same mistake twice
                 guess = question.page if buzz.correct else mistakes[mistake % len(mistakes)]
-                answer: dict[str, object] = {"correct": buzz.correct, "guess": guess}
-                buzzes.append(keys | {"team": name, "word": buzz.word} | answer)
+                buzzes.append((*keys, name, buzz.word, buzz.correct, guess))
     return exposures, buzzes
 
 
@@ -210,24 +196,15 @@ def make(folder: Path = FOLDER) -> None:
     """Write the bundle into a folder."""
     questions, entries = read_questions(), read_entries()
     write_json(folder / "dataset.json", dataset(len(entries)))
-    write_csv(
-        folder / "questions.csv",
-        [{name: getattr(q, name) for name in QUESTION} for q in questions],
-    )
-    write_csv(
-        folder / "clues.csv",
-        [
-            {"question_id": q.question_id, "clue": clue, "text": text, "word_end": end}
-            for q in questions
-            for clue, (text, end) in enumerate(zip(q.clues, q.word_ends, strict=True))
-        ],
-    )
+    write_csv(folder / "questions.csv", QUESTION, ([getattr(q, name) for name in QUESTION] for q in questions))
+    clues = ((q.question_id, *clue) for q in questions for clue in zip(range(len(q.clues)), q.clues, q.word_ends, strict=True))
+    write_csv(folder / "clues.csv", ("question_id", "clue", "text", "word_end"), clues)
     exposures, buzzes = tournament(questions, mistakes(entries, questions), SEED)
-    write_csv(folder / "exposures.csv", exposures)
-    write_csv(folder / "buzzes.csv", buzzes)
+    write_csv(folder / "exposures.csv", EXPOSURE, exposures)
+    write_csv(folder / "buzzes.csv", BUZZ, buzzes)
     for guesser in GUESSERS:
         name = guesser.model.lower().replace(" ", "-")
-        write_csv(folder / "responses" / f"{name}.csv", list(responses(guesser, questions, entries)))
+        write_csv(folder / "responses" / f"{name}.csv", RESPONSE, responses(guesser, questions, entries))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The classifiers are cross-validated. They learn from the class that most people 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -178,32 +178,11 @@ def temperature(logs: Floats, gold: Places) -> float:
     return float(1.0 / brentq(slope, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE, xtol=1e-14))
 
 
-def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, object]]:
-    """Return the rows of ``questions.csv``. The right answers are left to the votes."""
-    return [
-        {
-            "question_id": message.message_id,
-            "text": message.text,
-            "category": message.category,
-            "subcategory": message.clarity,
-            "difficulty": round(1.0 - float(given.max() / given.sum()), DECIMALS),
-        }
-        for message, given in zip(messages, votes, strict=True)
-    ]
-
-
-def responses(messages: Sequence[Message], shares: Floats, model: str, elicitation: str) -> list[dict[str, object]]:
-    """Return the rows of a run. Its confidence is the share of its guess, which the importer takes from the distribution."""
-    return [
-        {
-            "question_id": message.message_id,
-            "guess": CLASSES[int(np.argmax(row))],
-            "options": json.dumps(dict(zip(CLASSES, row.tolist(), strict=True))),
-            "model": model,
-            "elicitation": elicitation,
-        }
-        for message, row in zip(messages, np.round(shares, DECIMALS), strict=True)
-    ]
+def responses(messages: Sequence[Message], shares: Floats, model: str, elicitation: str) -> Iterator[Sequence[object]]:
+    """Yield the rows of a run. Its confidence is the share of its guess, which the importer takes from the distribution."""
+    for message, row in zip(messages, np.round(shares, DECIMALS), strict=True):
+        options = json.dumps(dict(zip(CLASSES, row.tolist(), strict=True)))
+        yield message.message_id, CLASSES[int(row.argmax())], options, model, elicitation
 
 
 def make(folder: Path = FOLDER) -> None:
@@ -212,15 +191,12 @@ def make(folder: Path = FOLDER) -> None:
     counts = poll([message.shares for message in messages], SEED)
     votes = counts.astype(float)
     write_json(folder / "dataset.json", DATASET)
-    write_csv(folder / "questions.csv", questions(messages, votes))
-    write_csv(
-        folder / "votes.csv",
-        [
-            {"question_id": message.message_id, "class": name, "votes": count}
-            for message, row in zip(messages, counts.tolist(), strict=True)
-            for name, count in zip(CLASSES, row, strict=True)
-        ],
-    )
+    difficulties = [round(1.0 - float(row.max() / row.sum()), DECIMALS) for row in votes]
+    questions = ((m.message_id, m.text, m.category, m.clarity, hard) for m, hard in zip(messages, difficulties, strict=True))
+    write_csv(folder / "questions.csv", ("question_id", "text", "category", "subcategory", "difficulty"), questions)
+    polled = zip(messages, counts.tolist(), strict=True)
+    given = ((m.message_id, name, count) for m, row in polled for name, count in zip(CLASSES, row, strict=True))
+    write_csv(folder / "votes.csv", ("question_id", "class", "votes"), given)
     texts = [message.text for message in messages]
     runs = []
     for classifier in CLASSIFIERS:
@@ -230,7 +206,8 @@ def make(folder: Path = FOLDER) -> None:
             runs.append((classifier.model, SCALED, scale_temperature(shares, majority(votes))))
     for number, (model, elicitation, shares) in enumerate(runs, start=1):
         name = f"{number}-{model}-{elicitation}".lower().replace(" ", "-")
-        write_csv(folder / "responses" / f"{name}.csv", responses(messages, shares, model, elicitation))
+        rows = responses(messages, shares, model, elicitation)
+        write_csv(folder / "responses" / f"{name}.csv", ("question_id", "guess", "options", "model", "elicitation"), rows)
 
 
 if __name__ == "__main__":

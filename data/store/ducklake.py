@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 
 from data.duckdb_and_polars import literal
+from data.scratch_folders import keep
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.errors import StoreError
 from data.store.run_files import KINDS, TYPES, stored_objects
@@ -43,7 +42,7 @@ def make_lake(store: Store, path: Path) -> list[str]:
     try:
         _check_replaceable(path, copies)
         copies.mkdir(parents=True, exist_ok=True)
-        with _alone(copies):
+        with keep(copies, alone=True):
             return _write(store, catalogue, path, copies)
     except (OSError, duckdb.IOException) as error:
         raise StoreError(f"the lake cannot be written: {error}") from error
@@ -66,18 +65,6 @@ def _is_lake(path: Path) -> bool:
     except duckdb.Error:
         return False
     return {"datasets", "questions", "runs", *KINDS} <= tables
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder, so that of several processes that write the same lake, one waits for the other."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with suppress(OSError):  # there are no locks on this disk
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _write(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:

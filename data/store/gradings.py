@@ -122,20 +122,16 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
     ``by`` names the reviewer's token, None the operating-system user. Raises ``NoSuchRun``, ``NoSuchGuess``, ``StoreError``.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
-    objects = store.new_objects()
+    with store.adding_objects() as objects:
 
-    def change(connection: duckdb.DuckDBPyConnection) -> None:
-        dataset = dataset_of(connection, run)
-        _add_corrections(connection, objects, dataset, run, corrections, by)
-        review(connection, objects, [run])
-        run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
-        renew_revisions(connection, [dataset])
+        def change(connection: duckdb.DuckDBPyConnection) -> None:
+            dataset = dataset_of(connection, run)
+            _add_corrections(connection, objects, dataset, run, corrections, by)
+            review(connection, objects, [run])
+            run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
+            renew_revisions(connection, [dataset])
 
-    try:
         store.write(change, lambda _: [new_event("corrected_grades", by, run=run, grades=str(len(corrections)))])
-    except BaseException:
-        store.discard(objects.added)
-        raise
 
 
 def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:

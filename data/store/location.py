@@ -58,7 +58,9 @@ def read_location(url: str | Path) -> Location:
         )
     from data.store.postgres_register import PostgresRegister  # most stores are folders, and psycopg is slow to load
 
-    own = Path(local).expanduser().absolute() if local else _default_local(parts.netloc + parts.path + objects)
+    name = hashlib.sha256(f"{parts.netloc}{parts.path}{objects}".encode()).hexdigest()[:12]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name
+    own = Path(local).expanduser().absolute() if local else cache
     register = PostgresRegister(urlunsplit(parts._replace(query=urlencode(parameters))))
     if objects.startswith("s3://"):
         from data.store.s3_files import S3Files
@@ -70,8 +72,3 @@ def read_location(url: str | Path) -> Location:
     if SCHEME.match(objects) or not Path(objects).expanduser().is_absolute():
         raise StoreError(f"{place}: objects= must be an absolute path or s3://BUCKET/PREFIX")
     return Location(text, place, register, StoreFiles(Path(objects).expanduser()), own)
-
-
-def _default_local(store: str) -> Path:
-    name = hashlib.sha256(store.encode()).hexdigest()[:12]
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name

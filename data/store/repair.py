@@ -113,29 +113,25 @@ def repair_objects(store: Store, damaged: Sequence[tuple[StoredObject, str]]) ->
     """
     lost = _runs_without_responses(damaged)
     computed = {(part.dataset, part.run) for part, _ in damaged if part.run not in lost}
-    objects = store.new_objects()
+    with store.adding_objects() as objects:
 
-    def change(connection: duckdb.DuckDBPyConnection) -> list[LostRun]:
-        runs = lost_runs(connection, damaged)
-        for table in ("runs", "objects", "gradings", "response_attributes"):
-            connection.execute(f"delete from {table} where list_contains($lost, run)", {"lost": lost})
-        for part, _ in damaged:
-            if part.kind.startswith("grades."):
-                gradings.remove_grading(connection, part.run, part.kind.removeprefix("grades."))
-        gradings.review(connection, objects, sorted(run for _, run in computed))
-        datasets = sorted({part.dataset for part, _ in damaged})
-        for dataset in datasets:
-            run_statistics.derive(connection, objects, dataset, [run for owner, run in sorted(computed) if owner == dataset])
-            difficulty.derive_accuracies(connection, objects, dataset)
-            difficulty.derive(connection, dataset)
-        renew_revisions(connection, datasets, bases=datasets)
-        return runs
+        def change(connection: duckdb.DuckDBPyConnection) -> list[LostRun]:
+            runs = lost_runs(connection, damaged)
+            for table in ("runs", "objects", "gradings", "response_attributes"):
+                connection.execute(f"delete from {table} where list_contains($lost, run)", {"lost": lost})
+            for part, _ in damaged:
+                if part.kind.startswith("grades."):
+                    gradings.remove_grading(connection, part.run, part.kind.removeprefix("grades."))
+            gradings.review(connection, objects, sorted(run for _, run in computed))
+            datasets = sorted({part.dataset for part, _ in damaged})
+            for dataset in datasets:
+                run_statistics.derive(connection, objects, dataset, [run for owner, run in sorted(computed) if owner == dataset])
+                difficulty.derive_accuracies(connection, objects, dataset)
+                difficulty.derive(connection, dataset)
+            renew_revisions(connection, datasets, bases=datasets)
+            return runs
 
-    try:
         return store.write(change, lambda _: [new_event("repaired", None)])
-    except BaseException:
-        store.discard(objects.added)
-        raise
 
 
 def lost_runs(connection: duckdb.DuckDBPyConnection, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:

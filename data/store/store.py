@@ -12,8 +12,8 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -108,6 +108,16 @@ class Store:
         pointer = self.pointer()
         served = pointer.name and self.catalogue_path(pointer) != self.catalogue_file(pointer)
         return Objects(self.files, form=migrations.steps()[-1].form_before if served else FORM)
+
+    @contextmanager
+    def adding_objects(self) -> Iterator[Objects]:
+        """Yield ``new_objects``. If what follows fails, those that were added are removed again."""
+        objects = self.new_objects()
+        try:
+            yield objects
+        except BaseException:
+            self.discard(objects.added)
+            raise
 
     def catalogue(self) -> Path | None:
         """Return the current catalogue's path; None before the first write."""

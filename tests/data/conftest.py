@@ -109,6 +109,7 @@ def prefilled(store, tmp_path, templates, tmp_path_factory):
             filled = open_store(folder / "store", threads=1)
             fill(filled, folder)
             filled.close()
+            del filled  # with which SQLite's connections end, so that it leaves one file
             templates[fill] = folder
         shutil.copytree(templates[fill], tmp_path, dirs_exist_ok=True)
         return store

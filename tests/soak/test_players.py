@@ -37,7 +37,7 @@ def play(network, players, seconds, kills, pace):
     process = start_players(network.link, players, seconds, think=(0.2, 1.0), pace=pace)
     chance, killed = random.Random(players), 0
     while process.poll() is None and killed < kills:
-        time.sleep(chance.uniform(0.5, 6.0))
+        time.sleep(chance.uniform(0.5, seconds / (kills + 1)))
         if workers := sorted(descendants(network.served.process.pid)):
             kill(chance.choice(workers))
             killed += 1
@@ -60,7 +60,7 @@ def check(network, played):
 
 
 def test_kills_and_a_restart_lose_no_buzz(network):
-    played, killed = play(network, players=10, seconds=10, kills=2, pace=400)
+    played, killed = play(network, players=10, seconds=6, kills=2, pace=400)
     assert killed == 2
     check(network, played)
 

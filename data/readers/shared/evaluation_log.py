@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import mean
@@ -511,6 +511,11 @@ def as_list(value: object) -> list[Any]:
 def as_dict(value: object) -> dict[str, Any]:
     """Return an object of a JSON document; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def starts_with_keys(document: object, keys: Set[str]) -> bool:
+    """Whether a JSON document is a list whose first entry is an object with some keys."""
+    return as_dict(next(iter(as_list(document)), None)).keys() >= keys
 
 
 def as_dicts(value: object) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ import pkgutil
 import re
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import duckdb
@@ -53,11 +52,8 @@ def steps() -> tuple[Step, ...]:
     numbers = sorted(modules)
     if numbers != list(range(FIRST + 1, FIRST + 1 + len(numbers))):
         raise RuntimeError(f"migrations are numbered from {FIRST + 1} without a gap, not {numbers}")
-    return tuple(_step(importlib.import_module(f"{__name__}.{modules[number]}")) for number in numbers)
-
-
-def _step(module: ModuleType) -> Step:
-    return Step(module.migrate, getattr(module, "revert", None), getattr(module, "FORM_BEFORE", FORM))
+    loaded = [importlib.import_module(f"{__name__}.{modules[number]}") for number in numbers]
+    return tuple(Step(m.migrate, getattr(m, "revert", None), getattr(m, "FORM_BEFORE", FORM)) for m in loaded)
 
 
 def current_schema() -> int:

@@ -29,24 +29,30 @@ STORED = [
 ALL = f"select {COLUMNS} from responses order by question_id, clue"
 
 
-def test_a_column_says_the_state(toy, tmp_path):
-    (run,) = put_answers(toy, tmp_path, STATES).runs
-    assert rows(toy, ALL) == STORED
+def put_states(store, folder):
+    bundle_factory.put_bundle(store, folder)
+    put_answers(store, folder, STATES)
+
+
+@pytest.fixture
+def states(prefilled):
+    """A store with the run ``STATES``."""
+    return prefilled(put_states)
+
+
+def test_a_column_says_the_state(states, tmp_path):
+    assert rows(states, ALL) == STORED
+    run = rows(states, "select run from runs")[0][0]
     for ending in ("jsonl", "parquet"):
-        assert put_answers(toy, tmp_path, bundle_factory.in_format(STATES, ending), f"run.{ending}").stored == [run]
-    assert rows(toy, "select question_id, items, correct from statistics order by 1") == [("q1", 1, 0), ("q2", 1, 1)]
+        assert put_answers(states, tmp_path, bundle_factory.in_format(STATES, ending), f"run.{ending}").stored == [run]
+    assert rows(states, "select question_id, items, correct from statistics order by 1") == [("q1", 1, 0), ("q2", 1, 1)]
+    assert put_answers(states, tmp_path, STATES.replace("unparsed", "abstained")).stored == [], "another run"
 
 
 def test_a_guess_without_a_confidence_is_kept(toy, tmp_path):
     put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,\nq1,2,Paris,nan\nq2,1,Nile,NaN\n")
     unsure = (None, 1.0, "no_confidence", "answer")
     assert rows(toy, ALL) == [*STORED[:2], ("q1", 2, "Paris", *unsure), ("q2", 1, "Nile", *unsure)]
-
-
-def test_the_state_of_failed_calls(toy, tmp_path):
-    (run,) = put_answers(toy, tmp_path, "question_id,clue,guess,confidence,state\nq1,0,Rome,0.5,\nq1,1,,,failed\n").runs
-    marked = "question_id,clue,guess,confidence,failed\nq1,0,Rome,0.5,\nq1,1,,,true\n"
-    assert put_answers(toy, tmp_path, marked, "marked.csv").stored == [run], "the same run, marked another way"
 
 
 def test_what_a_state_rules_out_is_left_out(toy, tmp_path):
@@ -58,18 +64,9 @@ def test_what_a_state_rules_out_is_left_out(toy, tmp_path):
     ]
 
 
-def test_other_states_are_other_runs(toy, tmp_path):
-    runs = {
-        put_answers(toy, tmp_path, STATES.replace("unparsed", state), f"{state}.csv").runs[0]
-        for state in ("unparsed", "abstained")
-    }
-    assert len(runs) == 2
-
-
-def test_states_stay_when_questions_are_replaced(toy, tmp_path):
-    put_answers(toy, tmp_path, STATES)
-    put(toy, write(tmp_path / "toy", questions=bundle_factory.QUESTIONS.replace("Paris", "Lyon")), replace=True)
-    assert [(row[4], row[5]) for row in rows(toy, ALL)] == [
+def test_states_stay_when_questions_are_replaced(states, tmp_path):
+    put(states, write(tmp_path / "toy", questions=bundle_factory.QUESTIONS.replace("Paris", "Lyon")), replace=True)
+    assert [(row[4], row[5]) for row in rows(states, ALL)] == [
         (0, None), (0, "no_confidence"), (0, "unparsed"), (0, "abstained"), (1, None),
     ]  # fmt: skip
 
@@ -89,19 +86,21 @@ def test_no_grading_makes_an_abstention_right(toy, tmp_path):
 
 
 def test_a_question_with_an_abstention_is_not_unanswered(toy, tmp_path):
-    (run,) = put_answers(toy, tmp_path, "question_id,clue,guess,confidence,state\nq1,0,Rome,0.5,\nq2,0,,,abstained\n").runs
+    head = "question_id,clue,guess,confidence"
+    text = f"{head},state\nq1,0,Rome,0.5,\nq1,1,,,failed\nq2,0,,,abstained\n"
+    (run,) = put_answers(toy, tmp_path, text).runs
     assert unanswered_questions(toy.snapshot(), run).questions == []
-    assert rows(toy, "select questions, missing_questions from runs") == [(2, 0)]
+    assert rows(toy, "select questions, missing_questions, failed from runs") == [(2, 0, 1)]
+    marked = f"{head},state,failed\nq1,0,Rome,0.5,,\nq1,1,,,,true\nq2,0,,,abstained,\n"
+    assert put_answers(toy, tmp_path, marked, "marked.csv").stored == [run], "the call that failed, marked another way"
 
 
-def test_a_store_with_states_is_not_reverted(toy, tmp_path):
-    put_answers(toy, tmp_path, STATES)
-
+def test_a_store_with_states_is_not_reverted(states):
     def undo(connection):
         with pytest.raises(NeedsMigration):
             m0013_answer_states.revert(connection)
 
-    toy.write(undo)
+    states.write(undo)
 
 
 # Four clues of one question and one of another, three samples each; the fourth sample of the last one is a failed call.

@@ -45,39 +45,32 @@ def files(folder):
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(folder).rglob("*"))}
 
 
-@pytest.mark.parametrize("people", [{}, bundles.PEOPLE], ids=["alone", "with people"])
-def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, people):
-    """This includes difficulty, which depends on the runs where there are no people."""
-    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES, **people), model="old")
-    bundles.put(
-        store,
-        bundles.write(tmp_path / "else", facts=bundles.FACTS | {"dataset": "else"}, responses=bundles.RESPONSES),
-        model="old",
-    )
-    before, version = files(store.files.root), store.version()
-    with open_dry_run(store, [run], OPTIONS) as tried:
-        assert (tried.dataset, tried.stored, tried.snapshot.version) == ("toy", frozenset(), version)
-        seen = rows(tried.snapshot)
-        assert not any(rows(tried.snapshot, "else").values())
-    assert files(store.files.root) == before and store.version() == version
-    assert seen != rows(store.snapshot())
-    report = bundles.put(store, run, dataset="toy", model="new")
-    assert seen == rows(store.snapshot())
-    assert tried.report == report
-
-
-def test_a_run_that_is_already_stored_is_shown_once(toy, run):
-    bundles.put(toy, run, dataset="toy", model="new")
-    with open_dry_run(toy, [run], OPTIONS) as tried:
+def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run):
+    """This includes difficulty, which depends on the runs where there are no people. What is stored already is shown once."""
+    for dataset, people in (("toy", {}), ("else", bundles.PEOPLE)):
+        facts = bundles.FACTS | {"dataset": dataset}
+        bundles.put(store, bundles.write(tmp_path / dataset, facts, responses=bundles.RESPONSES, **people), model="old")
+    for dataset, other in (("toy", "else"), ("else", "toy")):
+        options = ImportOptions(dataset=dataset, model="new")
+        before, version = files(store.files.root), store.version()
+        with open_dry_run(store, [run], options) as tried:
+            assert (tried.dataset, tried.stored, tried.snapshot.version) == (dataset, frozenset(), version)
+            seen = rows(tried.snapshot, dataset)
+            assert not any(rows(tried.snapshot, other).values())
+        assert files(store.files.root) == before and store.version() == version
+        assert seen != rows(store.snapshot(), dataset)
+        report = bundles.put(store, run, dataset=dataset, model="new")
+        assert seen == rows(store.snapshot(), dataset)
+        assert tried.report == report
+    with open_dry_run(store, [run], options) as tried:
         assert tried.stored == frozenset(tried.report.runs) and len(tried.stored) == 1
-        assert rows(tried.snapshot) == rows(toy.snapshot())
+        assert rows(tried.snapshot, dataset) == seen
 
 
-def test_a_dry_run_keeps_its_version_while_others_write(store, tmp_path, run):
-    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="old")
-    with open_dry_run(store, [run], OPTIONS) as tried:
+def test_a_dry_run_keeps_its_version_while_others_write(toy, run):
+    with open_dry_run(toy, [run], OPTIONS) as tried:
         seen = rows(tried.snapshot)
-        write_many_versions(store, run)
+        write_many_versions(toy, run)
         assert rows(tried.snapshot) == seen
 
 
@@ -97,19 +90,6 @@ def test_a_dry_run_starts_again_when_its_version_is_gone(toy, run, monkeypatch):
         assert len(rows(tried.snapshot)["runs"]) == 2
 
 
-def test_nothing_is_left_behind(toy, tmp_path, run, monkeypatch):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    with open_dry_run(toy, [run], OPTIONS):
-        assert list(scratch.iterdir())
-    assert not list(scratch.iterdir())
-    run.write_text("question_id,clue,confidence\nq9,0,7\n")
-    with pytest.raises(Refused), open_dry_run(toy, [run], OPTIONS):
-        pass
-    assert not list(scratch.iterdir())
-
-
 def test_a_disk_that_cannot_be_written_raises_an_error(toy, tmp_path, run, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(StoreError, match="cannot work with its files"), open_dry_run(toy, [run], OPTIONS):
@@ -122,10 +102,17 @@ def refusal(store, paths, options=OPTIONS):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_a_dry_run_refuses_in_the_words_of_an_import(toy, run):
+def test_a_refused_dry_run_says_the_same_and_leaves_nothing(toy, tmp_path, run, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    with open_dry_run(toy, [run], OPTIONS):
+        assert list(scratch.iterdir())
+    assert not list(scratch.iterdir())
     run.write_text("question_id,clue,confidence\nq1,0,0.5\nq9,0,0.5\nq2,7,x\n")
     problems = bundles.refusal(toy, run, dataset="toy", model="new").problems
     assert refusal(toy, [run]) == list(map(str, problems)) and len(problems) == 3
+    assert not list(scratch.iterdir())
 
 
 def test_only_answers_are_accepted(store, tmp_path, run):

@@ -131,10 +131,10 @@ def test_names_with_invisible_characters_are_refused(toy, tmp_path):
 
 
 def test_names_in_any_script_are_accepted(toy, tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
     names = ["模型 🦉", "نموذج", "a\u200db", "Ä/b:c@d"]  # with the joiner that emoji and some scripts need
-    assert all(bundles.put(toy, path, dataset="toy", model=name).runs for name in names)
+    lines = [f"q1,{clue},Rome,0.5,{name}\n" for name in names for clue in (0, 1)]
+    bundles.put_answers(toy, tmp_path, "".join(["question_id,clue,guess,confidence,model\n", *lines]), model=None)
+    assert sorted(models(toy)) == sorted(names)
 
 
 def test_rows_are_the_same_converted_once_or_in_each_query(store, folder, tmp_path, monkeypatch):

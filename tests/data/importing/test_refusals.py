@@ -306,21 +306,6 @@ def test_a_dataset_that_cannot_be_made_says_what_is_missing(toy_store, tmp_path)
     assert problem.reason == f"{missing}; it has question_id, guess and confidence" and problem.hint is None
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("notes.txt", b"Dear all,\nhello\n", "the format is not recognised (its columns: Dear all, ); this version reads: "),
-        ("table.zip", b"PK\x03\x04 and then nothing", "the zip is damaged or cut short (File is not a zip file)"),
-        ("photo.csv", b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
-    ],
-)
-def test_unrecognised_files_are_refused(toy_store, tmp_path, name, content, reason):
-    (tmp_path / name).write_bytes(content)
-    result = refusal(toy_store, tmp_path / name, dataset="toy", model="m").problems
-    assert [problem.file for problem in result] == [name]
-    assert result[0].reason.startswith(reason)
-
-
 def test_no_such_path(toy_store, tmp_path):
     problem = refusal(toy_store, tmp_path / "nothing").problems[0]
     assert (problem.file, problem.reason) == (str(tmp_path / "nothing"), "there is no such file or folder")
@@ -339,25 +324,28 @@ def spoilt(content):
     return content[:60] + b"\xff" * 20 + content[80:]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (zipped({"xl/workbook.xml": "<x/>", "[Content_Types].xml": "<x/>"}), "this workbook cannot be read: "),
-        (
-            zipped({"questions.csv": "question_id\n"}),
-            "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: questions.csv)",
-        ),
-        (zipped({"a": "x", "a/b": "y"}), "the zip is damaged or cut short"),
-        (spoilt(zipped({"dataset.json": json.dumps(bundles.FACTS) * 20})), "the zip is damaged or cut short"),
-        (zipped({"dataset.json": json.dumps(bundles.FACTS)})[:-30], "the zip is damaged or cut short"),
-    ],
-)
-def test_bad_zips_are_refused(toy_store, tmp_path, content, reason):
-    path = tmp_path / "upload.zip"
-    path.write_bytes(content)
-    problem = refusal(toy_store, path).problems[0]
-    assert problem.file == "upload.zip"
-    assert problem.reason.startswith(reason)
+UNREADABLE = {
+    "notes.txt": (b"Dear all,\nhello\n", "the format is not recognised (its columns: Dear all, ); this version reads: "),
+    "table.zip": (b"PK\x03\x04 and then nothing", "the zip is damaged or cut short (File is not a zip file)"),
+    "photo.csv": (b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
+    "book.zip": (zipped({"xl/workbook.xml": "<x/>", "[Content_Types].xml": "<x/>"}), "this workbook cannot be read: "),
+    "half.zip": (
+        zipped({"questions.csv": "question_id\n"}),
+        "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: questions.csv)",
+    ),
+    "file-and-folder.zip": (zipped({"a": "x", "a/b": "y"}), "the zip is damaged or cut short"),
+    "spoilt.zip": (spoilt(zipped({"dataset.json": json.dumps(bundles.FACTS) * 20})), "the zip is damaged or cut short"),
+    "short.zip": (zipped({"dataset.json": json.dumps(bundles.FACTS)})[:-30], "the zip is damaged or cut short"),
+}  # fmt: skip
+
+
+def test_files_that_cannot_be_read_are_refused(toy_store, tmp_path):
+    for name, (content, _) in UNREADABLE.items():
+        (tmp_path / name).write_bytes(content)
+    problems = refusal(toy_store, *(tmp_path / name for name in UNREADABLE), dataset="toy", model="m").problems
+    assert sorted(problem.file for problem in problems) == sorted(UNREADABLE)
+    for problem in problems:
+        assert problem.reason.startswith(UNREADABLE[problem.file][1]), problem
 
 
 # -- bundles ---------------------------------------------------------------------------------------------------------
@@ -383,15 +371,13 @@ FACTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FACTS)
-def test_dataset_json(toy_store, tmp_path, case):
-    facts, expected = FACTS[case]
-    result = refusal(toy_store, bundles.write(tmp_path / "new", facts)).problems
-    assert sorted((p.file, p.line, p.column, p.value) for p in result) == [(f"new{file}", *rest[:3]) for file, *rest in expected]
-    assert all(
-        p.reason.startswith(reason)
-        for p, (*_, reason) in zip(sorted(result, key=lambda p: p.column or ""), expected, strict=True)
-    )
+def test_dataset_json(toy_store, tmp_path):
+    paths = [bundles.write(tmp_path / case, facts) for case, (facts, _) in FACTS.items()]
+    result = {(p.file, p.column): (p.line, p.value, p.reason) for p in refusal(toy_store, *paths).problems}
+    expected = {(case + file, row[1]): row for case, (_, problems) in FACTS.items() for file, *row in problems}
+    assert result.keys() == expected.keys()
+    for key, (line, _, value, reason) in expected.items():
+        assert result[key][:2] == (line, value) and result[key][2].startswith(reason), key
 
 
 EXPOSURES = "question_id,match_id,team,team_kind,heard_words\n"

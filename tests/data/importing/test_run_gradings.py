@@ -17,6 +17,14 @@ q1,1,Paris,0.5,1,1
 q2,1,Nile,1,1,1
 """
 GRADINGS = "select name, position, source from gradings order by position"
+# Files, and the gradings of their runs. None of these needs objects for a further grading.
+FEW = {
+    "equal grades": (
+        "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,0\n", [("imported", 0, "import"), ("graded", 1, "rules")],
+    ),
+    "nothing to grade": ("question_id,clue,confidence,correct\nq1,0,0.25,1\n", [("imported", 0, "import")]),
+    "graded only by the rules": ("question_id,clue,guess,confidence\nq1,0,Rome,0.25\n", [("graded", 0, "import")]),
+}  # fmt: skip
 
 
 def test_the_report_counts_where_rules_and_file_differ(store, folder):
@@ -28,22 +36,12 @@ def test_the_report_counts_where_rules_and_file_differ(store, folder):
     assert rows(store, GRADINGS) == [("imported", 0, "import"), ("second", 1, "column"), ("graded", 2, "rules")]
 
 
-def test_equal_grades_need_no_further_objects(store, folder):
-    put(store, write(folder, responses="question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,0\n"), model="m")
-    assert rows(store, GRADINGS) == [("imported", 0, "import"), ("graded", 1, "rules")]
+def test_some_files_give_one_grading_or_equal_ones(store, folder):
+    for case, (responses, gradings) in FEW.items():
+        (run,) = put(store, write(folder, responses=responses), model=case).runs
+        of_run = f"select name, position, source from gradings where run = '{run}' order by position"
+        assert rows(store, of_run) == gradings, case
     assert {part.kind for part in all_objects(store.snapshot().connection)} == {"responses", "statistics"}
-
-
-@pytest.mark.parametrize(
-    "responses",
-    [
-        "question_id,clue,confidence,correct\nq1,0,0.25,1\n",  # nothing to grade
-        "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n",  # graded only by the rules
-    ],
-)
-def test_some_files_give_a_single_grading(store, folder, responses):
-    put(store, write(folder, responses=responses), model="m")
-    assert len(rows(store, GRADINGS)) == 1
 
 
 def test_the_rules_do_not_grade_very_many_guesses(store, folder, monkeypatch):
@@ -55,11 +53,11 @@ def test_the_rules_do_not_grade_very_many_guesses(store, folder, monkeypatch):
     assert grades(store, report.runs[0], "graded") == [0, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["Second", "graded", "", "a b", "x" * 41])
-def test_a_bad_name_of_a_grading_is_refused(store, folder, name):
-    text = STATED.replace("correct.second", f"correct.{name}")
-    with pytest.raises(Refused, match=r"a further grading is a column `correct\.NAME`"):
-        put(store, write(folder, responses=text), model="m")
+def test_a_bad_name_of_a_grading_is_refused(store, folder):
+    for name in ("Second", "graded", "", "a b", "x" * 41):
+        text = STATED.replace("correct.second", f"correct.{name}")
+        with pytest.raises(Refused, match=r"a further grading is a column `correct\.NAME`"):
+            put(store, write(folder, responses=text), model="m")
 
 
 def test_samples_keep_their_grades(store, folder):

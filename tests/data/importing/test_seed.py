@@ -4,8 +4,7 @@ import shutil
 
 import pytest
 
-from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples, seed
-from data.store import open_store
+from data.importing.seed import BUNDLED, SamplesInUse, remove_samples, restore_samples, seed
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
@@ -31,16 +30,20 @@ def test_seeded_questions_can_be_imported_again(store, folder):
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
 
 
-def test_samples_are_removed_and_restored(first_start, tmp_path):
-    store = open_store(shutil.copytree(first_start, tmp_path / "store"), threads=1)
+def test_samples_are_removed_and_restored(store, tmp_path, monkeypatch):
+    """Of all bundled datasets, two small ones."""
+    bundled = [path for path in BUNDLED if path.name in ("tone", "lifeeval-sat-en")]
+    monkeypatch.setattr("data.importing.seed.BUNDLED", bundled)
+    monkeypatch.setattr("data.importing.seed.SAMPLES", samples := {path.name for path in bundled})
+    seed(store, bundled)
     bundles.put(store, bundles.write(tmp_path / "toy"))
     runs = store.snapshot().rows("select run from runs order by all")
-    assert remove_samples(store, "ann") == sorted(SAMPLES) and list(store.snapshot().states) == ["toy"]
+    assert remove_samples(store, "ann") == sorted(samples) and list(store.snapshot().states) == ["toy"]
     assert store.snapshot().rows("select dataset from questions") == [("toy",), ("toy",)] and remove_samples(store, "ann") == []
-    assert sorted(restore_samples(store, "ann")) == sorted(SAMPLES) and restore_samples(store, "ann") == []
+    assert sorted(restore_samples(store, "ann")) == sorted(samples) and restore_samples(store, "ann") == []
     assert store.snapshot().rows("select run from runs order by all") == runs
-    answers = tmp_path / "more.csv"
-    answers.write_text("question_id,clue,guess,confidence,model\nlit-01,0,Dracula,0.25,mine\n")
-    bundles.put(store, answers, dataset="pyramid")
-    with pytest.raises(SamplesInUse, match="pyramid"):
+    ((question,),) = store.snapshot().rows("select min(question_id) from questions where dataset = 'tone'")
+    answers = f"question_id,guess,confidence,model\n{question},neutral,0.25,mine\n"
+    bundles.put_file(store, tmp_path / "more.csv", answers, dataset="tone")
+    with pytest.raises(SamplesInUse, match="tone"):
         remove_samples(store, "ann")

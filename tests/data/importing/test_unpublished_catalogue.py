@@ -10,7 +10,7 @@ from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
 from data.store.run_files import SWEPT
 from data.store.run_withdrawal import withdraw
-from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, content, put, write
+from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
 
 RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
 
@@ -76,9 +76,7 @@ def test_a_conflicting_change_during_an_import_is_noticed(toy, tmp_path, change)
     }[change]  # fmt: skip
     with pytest.raises(StoreMoved):
         between(toy, path, options, meanwhile)
-    before = content(toy)
-    import_paths(toy, [path], options)  # starts again by itself
-    assert before.keys() == content(toy).keys()
+    assert import_paths(toy, [path], options).lines, "starts again by itself"
 
 
 def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeypatch):

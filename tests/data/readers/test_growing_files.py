@@ -12,7 +12,7 @@ from tests.helpers.bundle_factory import put, put_file, write
 from tests.helpers.run_tables import stored_rows
 
 MIN_SECONDS = 0.25  # seconds; shorter times are those of any import, whatever it reads
-MAX_TIMES = 3.5  # quadratic work would give 4, linear work 2
+MAX_TIMES = 3  # quadratic work would give 4, linear work 2
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,12 @@ def test_twice_the_size_takes_about_twice_the_time(store, tmp_path, case):
             assert all(problem.reason for problem in refused.problems)
         return time.process_time() - began
 
-    half, whole = (min(seconds(size, number) for number in range(3)) for size in (100_000, 200_000))
-    assert whole < MAX_TIMES * max(half, MIN_SECONDS), (half, whole)
+    tries, whole, limit = [], 1, 0
+    while whole >= limit and len(tries) < 3:
+        tries.append([seconds(size, len(tries)) for size in (100_000, 200_000)])
+        half, whole = map(min, zip(*tries, strict=True))
+        limit = MAX_TIMES * max(half, MIN_SECONDS)
+    assert whole < limit, tries
 
 
 def test_a_guess_that_is_too_long_is_graded_wrong(store, tmp_path):

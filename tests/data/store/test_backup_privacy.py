@@ -9,7 +9,7 @@ from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
 from data.store.backup import back_up, copy_store, restore_backup
 from data.store.tokens_and_readers import AccessRecord, Token, Tokens
-from tests.helpers.bundle_factory import FACTS, put, write
+from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
 
 
 def new_store(folder, *datasets):
@@ -19,20 +19,25 @@ def new_store(folder, *datasets):
     return store
 
 
-@pytest.fixture
-def lab(tmp_path):
-    """A store with a dataset that is private to a token, a user of the proxy, and a token that is revoked."""
-    store = new_store(tmp_path / "lab", "toy", "secret")
+def fill(store, folder):
+    for dataset in ("toy", "secret"):
+        put(store, write(folder / dataset, FACTS | {"dataset": dataset}, responses=RESPONSES), model="m")
     tokens = Tokens(store.register)
     for name in ("ann", "bob"):
         tokens.create(name)
     tokens.make_private("secret", ["ann", "bob", "user:kim"])
-    return store
+    back_up(store, folder / "saved")
+
+
+@pytest.fixture
+def lab(prefilled):
+    """A store with a dataset that is private to two tokens and a user of the proxy."""
+    return prefilled(fill)
 
 
 @pytest.fixture
 def saved(lab, tmp_path):
-    back_up(lab, tmp_path / "saved")
+    """A backup of it."""
     return tmp_path / "saved"
 
 
@@ -150,32 +155,29 @@ class TestBundles:
 
 
 @pytest.mark.parametrize("name", ["tokens.json", "CURRENT", "objects"])
-def test_a_backup_with_a_link_in_it_is_not_restored(copied, tmp_path, name):
-    Tokens(open_store(copied).register).create("ann")
-    back_up(open_store(copied), tmp_path / "backup")
-    (tmp_path / "backup" / name).rename(tmp_path / "elsewhere")
-    (tmp_path / "backup" / name).symlink_to(tmp_path / "elsewhere")
+def test_a_backup_with_a_link_in_it_is_not_restored(saved, tmp_path, name):
+    (saved / name).rename(tmp_path / "elsewhere")
+    (saved / name).symlink_to(tmp_path / "elsewhere")
     target = open_store(tmp_path / "restored")
     with pytest.raises(StoreError, match=f"{name} is a link"):
-        restore_backup(target, tmp_path / "backup")
+        restore_backup(target, saved)
     assert target.catalogue() is None and Tokens(target.register).all() == []
 
 
-def test_tokens_without_a_checksum_are_not_restored(copied, tmp_path):
-    back_up(open_store(copied), tmp_path / "backup")
+def test_tokens_without_a_checksum_are_not_restored(saved, tmp_path):
     token = msgspec.json.encode([Token("ann", "0" * 64, "2024-01-01T00:00:00.000000Z", right="admin")])
-    (tmp_path / "backup" / "tokens.json").write_bytes(token)
+    (saved / "tokens.json").write_bytes(token)
     target = open_store(tmp_path / "restored")
     with pytest.raises(StoreError, match=r"tokens\.json has no checksum"):
-        restore_backup(target, tmp_path / "backup")
+        restore_backup(target, saved)
     assert target.catalogue() is None and Tokens(target.register).all() == []
     Tokens(target.register).create("bob")  # then the store's own tokens stay
-    restore_backup(target, tmp_path / "backup")
+    restore_backup(target, saved)
     assert [token.name for token in Tokens(target.register).all()] == ["bob"]
 
 
 @pytest.mark.parametrize("inside", ["x", "objects/x"])
-def test_a_backup_is_not_written_into_its_store(copied, inside):
+def test_a_backup_is_not_written_into_its_store(lab, inside):
     with pytest.raises(StoreError, match="where only the store itself writes"):
-        back_up(open_store(copied), copied / inside)
-    assert not (copied / inside).exists()
+        back_up(lab, lab.files.root / inside)
+    assert not (lab.files.root / inside).exists()

@@ -11,25 +11,26 @@ from data.play_sessions.sessions import add_answer, create_session, digest, join
 from data.store import StoreError, open_store
 from data.store.backup import back_up, restore_backup
 from data.store.play_log import PlayTables
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import put_bundle
 
 SOON = datetime.now(UTC) + timedelta(days=1)
 ANN, BEN = "a" * 32, "b" * 32
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A store with a session in which two people gave three answers."""
-    folder = tmp_path / "store"
-    store = open_store(folder, threads=1)
-    put(store, write(tmp_path / "toy"))
+def play(store, folder):
+    put_bundle(store, folder)
     log = store.register.play_log()
     secret = create_session(log, store.snapshot(), "toy", 20, 2, SOON, "Be kind.")
     for player, steps in ((ANN, 2), (BEN, 1)):
         for step in range(join(log, secret, player).step, steps):
             add_answer(log, secret, player, step, Answer("Paris", 0.5, False))
-    (folder / "session").write_text(digest(secret))
-    return folder
+    (store.files.root / "session").write_text(digest(secret))
+
+
+@pytest.fixture
+def folder(prefilled):
+    """The folder of a store with a session in which two people gave three answers."""
+    return prefilled(play).files.root
 
 
 def log_of(folder):

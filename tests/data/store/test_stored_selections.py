@@ -7,21 +7,21 @@ from data.store.stored_selections import find_selection, keep_selection
 PAIRS = [("dataset", "tone"), ("run", "b"), ("run", "a")]
 
 
-def test_a_selection_is_kept_once_under_its_digest(copied):
-    files = open_store(copied).files
+def test_a_selection_is_kept_once_under_its_digest(toy):
+    files, folder = toy.files, toy.files.root / "selections"
     identity = keep_selection(files, PAIRS)
     assert keep_selection(files, reversed(PAIRS)) == identity and len(identity) == 20
     assert find_selection(files, identity) == sorted(PAIRS)
-    assert [path.name for path in (copied / "selections").iterdir()] == [f"{identity}.json"]
+    assert [path.name for path in folder.iterdir()] == [f"{identity}.json"]
     assert keep_selection(files, PAIRS[:2]) != identity
     for other in ("x" * 20, "../../tokens", ""):
         assert find_selection(files, other) is None
-    (copied / "selections" / f"{identity}.json").write_text('[["dataset","tone"]]')
+    (folder / f"{identity}.json").write_text('[["dataset","tone"]]')
     assert find_selection(files, identity) is None, "not what was written"
 
 
-def test_it_is_limited(copied, monkeypatch):
-    files = open_store(copied).files
+def test_it_is_limited(toy, monkeypatch):
+    files = toy.files
     with pytest.raises(StoreError, match="at most 262,144 bytes"):
         keep_selection(files, [("q", "x" * 300_000)])
     monkeypatch.setattr(stored_selections, "MAX_STORED", 1)
@@ -31,11 +31,10 @@ def test_it_is_limited(copied, monkeypatch):
         keep_selection(files, PAIRS[:2])
 
 
-def test_backups_and_copies_have_it(copied, tmp_path):
-    store = open_store(copied)
-    identity = keep_selection(store.files, PAIRS)
-    back_up(store, tmp_path / "backup")
-    copy_store(store, open_store(tmp_path / "copy"))
+def test_backups_and_copies_have_it(toy, tmp_path):
+    identity = keep_selection(toy.files, PAIRS)
+    back_up(toy, tmp_path / "backup")
+    copy_store(toy, open_store(tmp_path / "copy"))
     restore_backup(open_store(tmp_path / "restored"), tmp_path / "backup")
     for name in ("backup", "copy", "restored"):
         assert find_selection(open_store(tmp_path / name).files, identity) == sorted(PAIRS)

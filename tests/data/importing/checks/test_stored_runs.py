@@ -29,26 +29,31 @@ def graded(grades=None, answers=ANSWERS, **columns):
     return "\n".join([header, *lines]) + "\n"
 
 
+def put_first(store, folder):
+    bundles.put_bundle(store, folder)
+    bundles.put_file(store, folder / "first.csv", graded(FIRST), dataset="toy", model="m")
+
+
 @pytest.fixture
 def put(prefilled, tmp_path):
-    """Import a file of responses with this name and text."""
-    store = prefilled(bundles.put_bundle)
+    """Import a file of responses with this name and text, into a store that has the run ``put.run`` of the first reader."""
+    store = prefilled(put_first)
 
     def put(name, text, **options):
         return bundles.put_file(store, tmp_path / name, text, **{"dataset": "toy", "model": "m"} | options)
 
     put.store = store
+    ((put.run,),) = store.snapshot().rows("select run from runs")
     return put
 
 
-def grades(store, grading=""):
-    snapshot = store.snapshot().with_grading(grading)
-    ((run,),) = snapshot.rows("select run from runs where withdrawn_at is null")
-    return "".join(f"{correct:g}" for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}"))
+def grades(put, *gradings, run=None):
+    """Return the grades that gradings give the answers of a run, by default the one of the first reader."""
+    return ["".join(f"{correct:g}" for correct in bundles.grades(put.store, run or put.run, name)) for name in gradings]
 
 
 def test_later_grades_are_a_further_grading(put):
-    (run,) = put("first.csv", graded(FIRST)).runs
+    run = put.run
     report = put("Second reader.csv", graded(SECOND), by="ann")
     assert (report.runs, report.stored, report.gradings) == ([run], [run], [(run, "second-reader")])
     assert report.warnings == [f"run {run} has these answers already: the grades are added to it as 'second-reader'"]
@@ -56,95 +61,82 @@ def test_later_grades_are_a_further_grading(put):
     assert rows(put.store, GRADINGS) == [
         ("imported", 0, "import"), ("graded", 1, "rules"), ("second-reader", 2, "added"),
     ]  # fmt: skip
-    assert [grades(put.store, name) for name in ("", "imported", "second-reader")] == [FIRST, FIRST, SECOND]
+    assert grades(put, "", "imported", "second-reader") == [FIRST, FIRST, SECOND]
     by = "select added_by, added_at > imported_at from gradings join runs using (run) where source = 'added'"
     assert rows(put.store, by) == [("ann", True)]
     event = Audit(put.store.register).page(1)[0]
     assert (event.action, event.run, event.grading, event.by) == ("added_grading", run, "second-reader", "ann")
 
 
-def test_the_same_grades_again_change_nothing(put):
-    put("first.csv", graded(FIRST))
-    put("second.csv", graded(SECOND))
+def test_each_reader_has_a_grading_of_its_own(put):
+    put("reader.csv", graded(SECOND))
     before, version = content(put.store), put.store.version()
     for name, text, known in (
-        ("second.csv", graded(SECOND), "with 'second'"), ("copy.csv", graded(SECOND), "with the grades of 'copy' as 'second'"),
+        ("reader.csv", graded(SECOND), "already there, with 'reader'"), ("first.csv", graded(FIRST), "already there"),
+        ("copy.csv", graded(SECOND), "already there, with the grades of 'copy' as 'reader'"),
     ):  # fmt: skip
         report = put(name, text)
-        assert report.lines[-1].endswith(f"already there, {known}") and report.warnings == [] and report.gradings == []
-    put("first.csv", graded(FIRST))
-    assert (content(put.store), put.store.version()) == (before, version)
-
-
-def test_each_reader_has_a_grading_of_its_own(put):
-    put("first.csv", graded(FIRST))
-    put("reader.csv", graded(SECOND))
+        assert report.lines[-1].endswith(known) and report.warnings == report.gradings == [], name
+        assert report.runs == report.stored == [put.run]
+    assert (content(put.store), put.store.version()) == (before, version), "the same grades again change nothing"
     report = put("reader.csv", graded(THIRD))
     assert "added to it as 'reader-2', because it has different grades called 'reader'" in report.warnings[0]
-    assert [grades(put.store, name) for name in ("", "reader", "reader-2")] == [FIRST, SECOND, THIRD]
+    assert grades(put, "", "reader", "reader-2") == [FIRST, SECOND, THIRD]
     assert put("reader.csv", graded(THIRD)).gradings == []
 
 
 def test_answers_that_the_rules_graded_get_grades_of_a_file(put):
-    (run,) = put("plain.csv", graded()).runs
-    assert put("reader.csv", graded(FIRST)).gradings == [(run, "reader")]  # the same grades, but given by a reader
-    assert rows(put.store, GRADINGS) == [("graded", 0, "import"), ("reader", 1, "added")]
-    assert put("reader.csv", graded(FIRST)).gradings == []
+    (run,) = put("plain.csv", graded(), model="n").runs
+    assert put("reader.csv", graded(FIRST), model="n").gradings == [(run, "reader")]  # the same grades, but given by a reader
+    of_run = f"select name, position, source from gradings where run = '{run}' order by position"
+    assert rows(put.store, of_run) == [("graded", 0, "import"), ("reader", 1, "added")]
+    assert put("reader.csv", graded(FIRST), model="n").gradings == []
 
 
 def test_a_file_without_grades_adds_none(put):
-    (run,) = put("first.csv", graded(SECOND)).runs
-    report = put("plain.csv", graded())
+    (run,) = put("first.csv", graded(SECOND), model="n").runs
+    report = put("plain.csv", graded(), model="n")
     assert (report.runs, report.stored, report.gradings, report.warnings) == ([run], [run], [], [])
-    assert grades(put.store) == SECOND and len(rows(put.store, GRADINGS)) == 2
+    assert grades(put, "", run=run) == [SECOND] and rows(put.store, f"select count(*) from gradings where run = '{run}'") == [
+        (2,)
+    ]
 
 
 def test_columns_of_further_gradings_are_added(put):
-    (run,) = put("run.csv", graded(FIRST)).runs
     text = graded(FIRST, second=SECOND)
-    assert put("run.csv", text).gradings == [(run, "second")]
+    assert put("run.csv", text).gradings == [(put.run, "second")]
     assert put("run.csv", text).gradings == []
-    assert put("run.csv", graded(FIRST, second=THIRD)).gradings == [(run, "second-2")]
-    assert put("other.csv", graded(None, fourth="1111")).gradings == [(run, "fourth")]  # the column names the grading
-    assert [grades(put.store, name) for name in ("second", "second-2", "fourth")] == [SECOND, THIRD, "1111"]
+    assert put("run.csv", graded(FIRST, second=THIRD)).gradings == [(put.run, "second-2")]
+    assert put("other.csv", graded(None, fourth="1111")).gradings == [(put.run, "fourth")]  # the column names the grading
+    assert grades(put, "second", "second-2", "fourth") == [SECOND, THIRD, "1111"]
 
 
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        (("q1,0,Oslo,0.25", *ANSWERS[1:]), "4 of the same questions and clues, 1 of them differently"),
-        (("q1,0,Rome,0.3", *ANSWERS[1:]), "4 of the same questions and clues, 1 of them differently"),
-        (ANSWERS[:3], "3 of the same questions and clues"),
-        ((*ANSWERS[:2], "q2,0,Po,1"), "3 of the same questions and clues, 1 of them differently"),
-    ],
-)
-def test_other_answers_are_a_run_of_their_own(put, answers, words):
-    (first,) = put("first.csv", graded(FIRST)).runs
-    before = grades(put.store)
-    report = put("second.csv", graded(SECOND[: len(answers)], answers))
-    (second,) = report.runs
-    assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
-    assert report.warnings == [
-        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {first}, which answers "
-        f"{words}"
-    ]
-    withdraw(put.store, second, None)
-    assert grades(put.store) == before
+OTHER_ANSWERS = [
+    (("q1,0,Oslo,0.25", *ANSWERS[1:]), "answers 4 of the same questions and clues, 1 of them differently"),
+    (("q1,0,Rome,0.3", *ANSWERS[1:]), "answers 4 of the same questions and clues, 1 of them differently"),
+    (ANSWERS[:3], "answers 3 of the same questions and clues"),
+    ((*ANSWERS[:2], "q2,0,Po,1"), "answers 3 of the same questions and clues, 1 of them differently"),
+    (("q1,2,Paris,1",), "answers only other questions or clues"),
+]
 
 
-def test_answers_to_other_questions_are_a_run_of_their_own(put):
-    (first,) = put("first.csv", graded(FIRST[:2], ANSWERS[:2])).runs
-    report = put("second.csv", graded(FIRST[2:], ANSWERS[2:]))
-    (warning,) = report.warnings
-    assert warning.endswith(f"the store has run {first}, which answers only other questions or clues")
-    whole = put("whole.csv", graded(FIRST))
-    assert "the store has 2 runs, the last of them run " in whole.warnings[0]
-    assert rows(put.store, "select items from runs order by position") == [(2,), (2,), (4,)]
-    assert put("first.csv", graded(FIRST[:2], ANSWERS[:2])).warnings == []
+def test_other_answers_are_a_run_of_their_own(put):
+    for answers, words in OTHER_ANSWERS:
+        report = put("second.csv", graded(SECOND[: len(answers)], answers))
+        (second,) = report.runs
+        assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
+        assert report.warnings == [
+            f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {put.run}, which "
+            f"{words}"
+        ]
+        withdraw(put.store, second, None)
+    assert grades(put, "") == [FIRST]
+    put("part.csv", graded("1", ("q1,2,Paris,0.5",)))
+    assert "the store has 2 runs, the last of them run " in put("other.csv", graded("1", ("q1,2,Paris,0.75",))).warnings[0]
+    assert put("first.csv", graded(FIRST)).warnings == []
 
 
 def test_another_name_is_another_run(put):
-    put("first.csv", graded(FIRST))
     reports = [put("second.csv", graded(SECOND), **other) for other in ({"model": "n"}, {"elicitation": "token"})]
     assert [report.stored for report in reports] == [[], []]
     # Both have the grades of the second file, the first run does not.
@@ -152,14 +144,12 @@ def test_another_name_is_another_run(put):
 
 
 def test_a_withdrawn_run_gets_no_grades(put):
-    (run,) = put("first.csv", graded(FIRST)).runs
-    withdraw(put.store, run, None)
+    withdraw(put.store, put.run, None)
     report = put("second.csv", graded(SECOND))
-    assert report.stored == [] and grades(put.store) == SECOND
+    assert report.stored == [] and grades(put, "", run=report.runs[0]) == [SECOND]
 
 
 def test_a_damaged_run_is_not_compared(put):
-    put("first.csv", graded(FIRST))
     (part,) = [part for part in all_objects(put.store.snapshot().connection) if part.kind == "responses"]
     put.store.objects.path(part.name).write_bytes(b"")
     report = put("second.csv", graded(SECOND))
@@ -167,7 +157,6 @@ def test_a_damaged_run_is_not_compared(put):
 
 
 def test_decisions_of_an_analyst_make_a_new_run(put):
-    put("first.csv", graded())
     report = put("first.csv", graded(), decisions=(Decision("q1", 0, "Rome", 1.0),))
     assert report.stored == [] and len(report.warnings) == 1
 
@@ -181,43 +170,40 @@ def test_samples_and_attributes_are_part_of_answers(put):
         header = "question_id,clue,guess,confidence,sample,prompt,correct"
         return "\n".join([header, *map(",".join, zip(rows, digits, strict=True))])
 
-    (run,) = put("first.csv", text("000")).runs
-    assert put("second.csv", text("100")).gradings == [(run, "second")]
+    (run,) = put("first.csv", text("000"), model="n").runs
+    assert put("second.csv", text("100"), model="n").gradings == [(run, "second")]
     snapshot = put.store.snapshot().with_grading("second")
     right = snapshot.rows(f"select clue, sample, guess from {snapshot.responses([run])} where correct = 1")
     assert right == [(1, "b", "Paris")]
-    assert put("third.csv", text("010", [line.replace("long", "short") for line in lines])).stored == []
+    assert put("third.csv", text("010", [line.replace("long", "short") for line in lines]), model="n").stored == []
 
 
 def test_failed_calls_are_part_of_answers(put):
     failed = ("q1,0,ERROR,0", *ANSWERS[1:])
-    (run,) = put("first.csv", graded(FIRST, failed)).runs
+    report = put("failed.csv", graded(FIRST, failed))
+    assert report.stored == []
     assert put("second.csv", graded(SECOND, failed)).gradings == []  # they differ only in the failed call
-    assert put("third.csv", graded(THIRD, failed)).gradings == [(run, "third")]
-    assert put("fourth.csv", graded(FIRST)).stored == []
+    assert put("third.csv", graded(THIRD, failed)).gradings == [(report.runs[0], "third")]
 
 
 def test_corrections_and_added_grades_are_separate_gradings(put):
-    (run,) = put("first.csv", graded(SECOND)).runs
-    correct_grades(put.store, run, [Correction("q1", "Paris", 0.0)], "ann")
+    correct_grades(put.store, put.run, [Correction("q1", "Rome", 1.0)], "ann")
     put("second.csv", graded(THIRD))
-    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["1001", THIRD, SECOND]
-    correct_grades(put.store, run, [Correction("q2", "Nile", 0.0)], "ann")
-    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["1000", THIRD, SECOND]
+    assert grades(put, "reviewed", "second", "") == ["1101", THIRD, FIRST]
+    correct_grades(put.store, put.run, [Correction("q2", "Nile", 0.0)], "ann")
+    assert grades(put, "reviewed", "second", "") == ["1100", THIRD, FIRST]
 
 
 def test_a_bundle_adds_grades_and_replaces_questions(put, tmp_path):
-    (run,) = put("first.csv", graded(FIRST)).runs
     questions = bundles.QUESTIONS.replace("Nile", "Congo")
     folder = write(tmp_path / "toy", questions=questions, responses=graded(SECOND))
     report = bundles.put(put.store, folder, model="m", replace=True)
-    assert report.gradings == [(run, "run")]
-    assert [grades(put.store, name) for name in ("", "run", "graded")] == [FIRST, SECOND, "0100"]
+    assert report.gradings == [(put.run, "run")]
+    assert grades(put, "", "run", "graded") == [FIRST, SECOND, "0100"]
 
 
 def test_a_dry_run_shows_a_grading_and_stores_nothing(put, tmp_path):
-    (run,) = put("first.csv", graded(FIRST)).runs
-    version = put.store.version()
+    run, version = put.run, put.store.version()
     (tmp_path / "second.csv").write_text(graded(SECOND))
     with open_dry_run(put.store, [tmp_path / "second.csv"], ImportOptions(dataset="toy", model="m")) as dry_run:
         assert dry_run.stored == {run} and dry_run.report.gradings == [(run, "second")]
@@ -228,19 +214,17 @@ def test_a_dry_run_shows_a_grading_and_stores_nothing(put, tmp_path):
 
 
 def test_a_batch_adds_grades_to_stored_runs(put, tmp_path):
-    (run,) = put("first.csv", graded(FIRST)).runs
     (tmp_path / "second.parquet").write_bytes(in_format(graded(SECOND, reader=THIRD), "parquet"))
     group = distributed_import.Group(None, None, (str(tmp_path / "second.parquet"),))
     prepare = partial(distributed_import.prepare, put.store.url, group, ImportOptions(dataset="toy", model="m"))
     prepared = prepare()
-    assert prepared.lines[-2].startswith(f"warning: run {run} has these answers already")
+    assert prepared.lines[-2].startswith(f"warning: run {put.run} has these answers already")
     assert distributed_import.publish(put.store, [prepared]) == []
-    assert [grades(put.store, name) for name in ("", "second", "reader")] == [FIRST, SECOND, THIRD]
+    assert grades(put, "", "second", "reader") == [FIRST, SECOND, THIRD]
     assert distributed_import.publish(put.store, [prepare()]) == []
 
 
 def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
-    put("first.csv", graded(FIRST))
     (tmp_path / "second.csv").write_text(graded(SECOND))
     with open_staging(put.store) as staging:
         options = ImportOptions(dataset="toy", model="m")
@@ -250,4 +234,4 @@ def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
         put("second.csv", graded(SECOND))
         with pytest.raises(StoreMoved):
             put.store.write(unpublished.publish)
-    assert grades(put.store, "second") == SECOND
+    assert grades(put, "second") == [SECOND]

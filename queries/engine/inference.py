@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import hadamard
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
-from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights
+from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights, quantiles
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.metric import Distance, Floats
 
@@ -403,17 +403,9 @@ def distance_interval(
 
     Source: Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
     """
-    largest_change = _upper_percentile((stepped - estimate) / step, level)
+    (largest_change,) = quantiles((stepped - estimate) / step, (1 + level) / 2)
     low = np.where(p_calibrated > (1 - level) / 2, 0.0, np.maximum(estimate - largest_change, 0.0))
-    return low, np.maximum(_upper_percentile(replicates, level), estimate)
-
-
-def _upper_percentile(columns: Floats, level: float) -> Floats:
-    """Return the upper end of the percentile interval of each column, NaN where nothing is defined."""
-    ends = np.full(columns.shape[1], np.nan)
-    defined = np.isfinite(columns).any(axis=0)
-    ends[defined] = np.nanquantile(columns[:, defined], (1 + level) / 2, axis=0)
-    return ends
+    return low, np.maximum(quantiles(replicates, (1 + level) / 2)[0], estimate)
 
 
 def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:

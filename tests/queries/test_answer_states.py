@@ -11,14 +11,12 @@ from sklearn.linear_model import LogisticRegression
 
 from data.importing.report import Refused
 from data.recalibration_maps import folds_of_questions
-from data.sufficient_statistics import pooled
 from queries.breakdown import breakdown
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.axioms import value_of_items
 from queries.metrics.kernels.bounds import mean_bounds
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD
 from queries.rankings import agreement
 from queries.reliability import reliability
 from queries.runs import first_responses, responses
@@ -166,11 +164,7 @@ def bounds(metric, confidence, correct, lacking, conventions):
 
 
 def value(metric, confidence, correct, conventions):
-    """Compute a metric by its kernel, from items."""
-    if metric.pairs:
-        return metric.of_pairs(confidence, correct)
-    totals = pooled(confidence, correct) | {NET_REWARD: net_reward(confidence, correct, conventions.t).sum()}
-    return float(metric.value(metric.contributions(totals, conventions), conventions))
+    return value_of_items(metric, np.stack([confidence, correct], axis=1), conventions)
 
 
 def test_means_of_items_have_bounds():

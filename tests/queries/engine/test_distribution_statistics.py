@@ -165,25 +165,27 @@ def test_distributions_are_compared_once_for_each_run(polled):
     assert [len(part) for part in first] == [14, 14, 0, 5, 14] and all(part.nbytes for part in first)
 
 
-@pytest.mark.parametrize("write", [write_polls, write_quiz])
-def test_other_votes_give_other_metrics(importing, tmp_path, write):
-    write(tmp_path / "bundle")
+def test_other_votes_give_other_metrics(importing, tmp_path):
+    folders = {"polls": tmp_path / "polls", "quiz": tmp_path / "quiz"}
+    write_polls(folders["polls"])
+    write_quiz(folders["quiz"])
 
     def metrics(store):
-        evidence = gather(store.snapshot(), Selection(write.__name__.removeprefix("write_"), common=False), VOTES)
-        return {metric.key: evidence.values(metric) for metric in VOTES}
+        evidences = {name: gather(store.snapshot(), Selection(name, common=False), VOTES) for name in folders}
+        return {(name, metric.key): evidences[name].values(metric) for name in folders for metric in VOTES}
 
-    store = importing(tmp_path / "store", tmp_path / "bundle")
+    store = importing(tmp_path / "store", *folders.values())
     before = metrics(store)
-    with (tmp_path / "bundle" / "votes.csv").open(encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(lines)
-    votes = [int(row[2]) for row in rows]
-    write_csv(tmp_path / "bundle" / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
-    import_paths(store, [tmp_path / "bundle"], ImportOptions(replace=True))
-    after, alone = metrics(store), metrics(importing(tmp_path / "other", tmp_path / "bundle"))
+    for folder in folders.values():
+        with (folder / "votes.csv").open(encoding="utf-8", newline="") as lines:
+            head, *rows = csv.reader(lines)
+        votes = [int(row[2]) for row in rows]
+        write_csv(folder / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
+    import_paths(store, [*folders.values()], ImportOptions(replace=True))
+    after, alone = metrics(store), metrics(importing(tmp_path / "other", *folders.values()))
     for key, values in after.items():
         np.testing.assert_array_equal(values, alone[key])
-    assert not np.allclose(after["dist_ce"], before["dist_ce"], equal_nan=True)
+    assert not any(np.allclose(after[name, "dist_ce"], before[name, "dist_ce"], equal_nan=True) for name in folders)
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------

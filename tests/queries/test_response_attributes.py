@@ -105,20 +105,6 @@ def test_attributes_are_part_of_a_runs_identity(toy, tmp_path):
     assert put_file(toy, tmp_path / "run.csv", empty, dataset="toy").stored == runs[:1]
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "code", "allowed"),
-    [
-        ("attr.size", "big", "unknown_key", [f"attr.{ODD}", "attr.prompt"]),
-        ("attr.prompt", "long", "unknown_value", ["terse", "verbose"]),
-        ("attr.prompt", "", "unknown_value", ["terse", "verbose"]),
-    ],
-)
-def test_unknown_response_attributes_are_refused(toy, key, value, code, allowed):
-    with pytest.raises(BadRequest) as caught:
-        read(toy.snapshot(), ("dataset", "toy"), (key, value))
-    assert (caught.value.code, caught.value.field, sorted(caught.value.allowed)) == (code, key, sorted(allowed))
-
-
 def test_an_attribute_of_many_values_cannot_be_filtered_by(importing, tmp_path):
     rows = [{"question_id": f"q{n:03}", "answer": "Nile"} for n in range(101)]
     answers = [

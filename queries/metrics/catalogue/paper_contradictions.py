@@ -6,13 +6,13 @@ import msgspec
 
 
 class SourceNote(msgspec.Struct, frozen=True):
-    """A contradiction or gap in a source, and what this product does. ``metrics`` are keys of those concerned."""
+    """A contradiction or gap in a source."""
 
     key: str
     title: str
     source: str
-    text: str
-    metrics: tuple[str, ...]
+    text: str  # with what this product does
+    metrics: tuple[str, ...]  # keys of those concerned
 
 
 NOTES = (

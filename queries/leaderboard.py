@@ -129,11 +129,13 @@ def leaderboard(
     are the metrics that get them, or whether all do. ``margin`` is the difference below which two runs are equal, in the units of
     each metric.
     """
-    divided, states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
+    (models, references), states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
     groups, claimed = groups_by_counted(metrics, states_present(states.values())), ranked_metrics(snapshot, selection.dataset)
     with_intervals = metrics if intervals is True else intervals or ()
     measured = [
-        _measure(snapshot, selection.replace(counted=counted), divided, of_group, states, with_intervals, claimed, margin)
+        _measure(
+            snapshot, selection.replace(counted=counted), models, references, of_group, states, with_intervals, claimed, margin
+        )
         for counted, of_group in groups.items()
     ]
     names, first = runs_by_id(snapshot, selection), measured[0]
@@ -168,9 +170,9 @@ def leaderboard(
             **msgspec.structs.asdict(row) | {"metrics": row.metrics},
             answered=first.coverage.answered[row.run],
             answered_clues=first.coverage.answered_clues[row.run],
-            ranked=not reasons and row.run not in divided.references,
+            ranked=not reasons and row.run not in references,
             unranked=reasons[0] if reasons else None,
-            reference=row.run in divided.references,
+            reference=row.run in references,
             note=notes[0],
         )
 
@@ -186,13 +188,6 @@ def leaderboard(
         gradings=grading_disagreement(snapshot, selection),
         reviewed=reviewed_runs(snapshot, selection).runs,
     )
-
-
-class _Divided(NamedTuple):
-    """The selection of the runs that can be ranked, and the ids of the formula-based reference forecasters."""
-
-    models: Selection
-    references: list[str]
 
 
 class _Measured(NamedTuple):
@@ -211,15 +206,16 @@ class _Measured(NamedTuple):
 def _measure(
     snapshot: Snapshot,
     selection: Selection,
-    divided: _Divided,
+    models: Selection,
+    references: Sequence[str],
     metrics: Sequence[Metric],
     states: Mapping[str, Mapping[State, int]],
     intervals: Sequence[Metric],
     claimed: RankedMetrics,
     margin: float | None,
 ) -> _Measured:
-    """Measure the runs of a selection by metrics that count the answers that it says."""
-    models, references = divided.models.replace(counted=selection.counted), divided.references
+    """Measure the runs of a selection, of models and ``references``, by metrics that count the answers that it says."""
+    models = models.replace(counted=selection.counted)
     kept, restricted = restrict(snapshot, models, by_default=True)
     of_models = restricted or coverage(snapshot, models)
     counts = coverage(snapshot, selection) if references else of_models
@@ -293,16 +289,16 @@ def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
     return [name for (name,) in names]
 
 
-def _divided(snapshot: Snapshot, selection: Selection) -> _Divided:
-    """Divide the runs of a selection into models and reference forecasters. If all are formulas, they are ranked as models."""
-    names = runs_by_id(snapshot, selection)
-    if all(run.elicitation != REFERENCE for run in names.values()):
-        return _Divided(selection, [])
-    runs, _ = chosen(snapshot, selection)
-    models = [run for run in runs if names[run].elicitation != REFERENCE]
-    if not models:
-        return _Divided(selection, [])
-    return _Divided(selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE])
+def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
+    """Return the selection of the runs that can be ranked, and the ids of the reference forecasters.
+
+    If all are formulas, they are ranked as models.
+    """
+    names, (runs, _) = runs_by_id(snapshot, selection), chosen(snapshot, selection)
+    references = [run for run in runs if names[run].elicitation == REFERENCE]
+    if len(references) in (0, len(runs)):
+        return selection, []
+    return selection.on_runs([run for run in runs if run not in references]), references
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:

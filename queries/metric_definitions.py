@@ -14,11 +14,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from data.sufficient_statistics import BIN_COLUMNS, pooled
 from queries.interval_coverage_in_simulations import KINDS, MeasuredClaim, Uncertainty, measured_claims
 from queries.metrics import CATALOGUE, FAMILIES, NOTES, AnalysisMetric, Conventions, Counterexample, Metric
 from queries.metrics.axioms import AXIOMS, READING, value_of_items
-from queries.metrics.kernels.bins import mass_bins
+from queries.metrics.catalogue.paper_contradictions import SourceNote
 from queries.metrics.metric import Axiom, ItemPair, MetricFacts
 from queries.selection import number
 
@@ -71,16 +70,6 @@ class MetricDefinition(msgspec.Struct, frozen=True):
     fields: list[str]
 
 
-class SourceNote(msgspec.Struct, frozen=True):
-    """A contradiction or gap in a source."""
-
-    key: str
-    title: str
-    source: str
-    text: str
-    metrics: list[str]
-
-
 class MetricFamily(msgspec.Struct, frozen=True):
     """Metrics that are computed from the same kind of data."""
 
@@ -110,7 +99,7 @@ def metric_definitions() -> MetricDefinitions:
         metrics=[_definition(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],
         axioms={axiom: words for axiom, words in AXIOMS.items()},
         axioms_reading=READING,
-        notes=[SourceNote(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
+        notes=list(NOTES),
         uncertainty=list(KINDS),
         measured=list(measured_claims()),
         sakai=list(sakai_examples()),
@@ -192,19 +181,12 @@ def sakai_examples() -> tuple[SakaiExample, ...]:
 
 def _system(system: str, items: list[ItemPair], original: list[ItemPair]) -> SakaiSystem:
     metrics = [CATALOGUE[key] for key in KEYS]
-    values, before = ({metric.key: _value(metric, pairs) for metric in metrics} for pairs in (items, original))
+    values, before = (
+        {metric.key: value_of_items(metric, pairs, CONVENTIONS) for metric in metrics} for pairs in (items, original)
+    )
     axiom = SYSTEMS[system]
     refuted = [metric.key for metric in metrics if axiom and breaks(metric, axiom, before[metric.key], values[metric.key])]
     return SakaiSystem(system, axiom, items, values, refuted)
-
-
-def _value(metric: Metric, items: list[ItemPair]) -> float:
-    confidence, correct = np.array(items).T
-    if metric.pairs is not None:
-        return metric.of_pairs(confidence, correct)
-    binned = mass_bins(confidence, correct, CONVENTIONS.mass_bins or 1)
-    totals = pooled(confidence, correct) | dict(zip(BIN_COLUMNS, binned, strict=True))
-    return float(metric.value(totals, CONVENTIONS))
 
 
 def breaks(metric: Metric, axiom: Axiom, before: float, after: float) -> bool:

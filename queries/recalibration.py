@@ -32,7 +32,7 @@ from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiag
 from queries.engine.rows import Responses
 from queries.engine.run_columns import sample_numbers
 from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import selected_responses, selection_clauses
+from queries.engine.selected_answers import chosen, selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
@@ -259,18 +259,16 @@ def _whole_distributions(snapshot: Snapshot, selection: Selection, parts: dict[s
 
     Runs whose confidence is not the share of a class are left out, since it would not change with the distribution.
     """
-    with_clauses, parameters = selection_clauses(selection)
-    questions = snapshot.frame(f"{with_clauses} select position from chosen_questions order by place", parameters)
-    positions = questions["position"].cast(pl.Int64).to_numpy()
+    _, positions = chosen(snapshot, selection)
     results = {}
     for run, whole in zip(parts, selected_distributions(snapshot, selection, [*parts], positions), strict=True):
         place, clue, confidence = (parts[run][name].to_numpy() for name in ("place", "clue", "confidence"))
         if not len(whole) or len(whole) != len(place) or (whole.gold < 0).all():
             continue
         near = np.abs(whole.shares - np.repeat(confidence, whole.class_counts)) <= SURE
-        chosen = np.minimum.reduceat(np.where(near, np.arange(len(near)), len(near)), whole.first[:-1])
-        if (whole.positions == positions[place]).all() and (whole.clues == clue).all() and (chosen < len(near)).all():
-            results[run] = _Whole(whole, chosen)
+        entry = np.minimum.reduceat(np.where(near, np.arange(len(near)), len(near)), whole.first[:-1])
+        if (whole.positions == positions[place]).all() and (whole.clues == clue).all() and (entry < len(near)).all():
+            results[run] = _Whole(whole, entry)
     return results
 
 

@@ -135,10 +135,10 @@ def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = Non
     answers, the rest by name or in the dataset's order. Raises ``BadRequest`` if there is no human team or no room of this name.
     """
     questions, exposures, buzzes = _read(snapshot, selection)
-    if team is not None and not _is_known(snapshot, selection.dataset, "team", team):
-        raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} is called {team!r}.", "team")
-    if room is not None and not _is_known(snapshot, selection.dataset, "match_id", room):
-        raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} played in a room {room!r}.", "room")
+    for key, column, name, lacking in (("team", "team", team, "is called"), ("room", "match_id", room, "played in a room")):
+        known = f"select 1 from exposures where dataset = $d and team_kind = 'human' and {column} = $name limit 1"
+        if name is not None and not snapshot.rows(known, {"d": selection.dataset, "name": name}):
+            raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} {lacking} {name!r}.", key)
     if exposures.is_empty():
         return Teams(*head(snapshot, selection), NO_TEAMS, [], [], [], [], [])
     chosen = [pl.col(key) == name for key, name in (("team", team), ("room", room)) if name is not None]
@@ -152,12 +152,6 @@ def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = Non
         msgspec.convert(_rooms(exposures, buzzes).to_dicts(), list[RoomRow]),
         [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
     )
-
-
-def _is_known(snapshot: Snapshot, dataset: str, column: str, name: str) -> bool:
-    sql = f"select count(*) > 0 from exposures where dataset = $dataset and team_kind = 'human' and {column} = $name"
-    ((known,),) = snapshot.rows(sql, {"dataset": dataset, "name": name})
-    return bool(known)
 
 
 def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:

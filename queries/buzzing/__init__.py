@@ -52,6 +52,6 @@ def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
         missing=data.missing,
         explorer=explorer_of(snapshot, data, selection, rules),
         curves=curves_of(data),
-        accuracy=accuracy_of(data),
+        accuracy=accuracy_of(data, data.runs),
         habits=rates_of(data),
     )

@@ -69,11 +69,7 @@ def question_categories(snapshot: Snapshot, selection: Selection, positions: Int
 
 
 def _groups(data: BuzzingData, places: Ints, names: Sequence[str | None]) -> Iterator[BuzzOutcomes]:
-    teams = data.clue_table.teams
-    groups = [("people", "human", teams.filter(team_kind="human"))]
-    models = teams.filter(team_kind="model").partition_by("team", as_dict=True)
-    groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
-    for name, kind, rows in groups:
+    for name, kind, rows in data.clue_table.groups():
         if rows.is_empty():
             continue
         buzzes = rows.filter(pl.col("word").is_not_null())

@@ -47,15 +47,15 @@ def curves_of(data: BuzzingData) -> BuzzCurves:
     """Return the curves of data that has been read."""
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [], {})
-    people = data.clue_table.teams.filter(team_kind="human")
+    (_, _, people), *_ = data.clue_table.groups()
     right = people["correct"].fill_null(False).to_numpy()
     teams_p = equal_teams_test(people["question"].to_numpy(), people["team"].rank("dense").to_numpy() - 1, right)
-    curves = [*_people(data.clue_table, teams_p), *_model_teams(data.clue_table), *(_run(player) for player in data.runs)]
+    models = (_teams(data.clue_table, name, kind, part, "") for name, kind, part in data.clue_table.groups()[1:])
+    curves = [*_people(data.clue_table, people, teams_p), *models, *(_run(player) for player in data.runs)]
     return BuzzCurves(None, number(teams_p), GRID.tolist(), curves, data.clue_table.left_out_plays)
 
 
-def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:
-    teams = clue_table.teams.filter(team_kind="human")
+def _people(clue_table: ClueTable, teams: pl.DataFrame, teams_p: float) -> list[BuzzCurve]:
     everybody = _teams(clue_table, "people", "human", teams, NO_PEOPLE)
     total = teams.group_by("team").agg(pl.col("correct").cast(pl.Int64).sum()).sort("team")
     group = total.with_columns(pl.Series("quartile", quartiles(total["correct"].to_numpy())))
@@ -67,11 +67,6 @@ def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:
     why = NO_TEAM_DIFFERENCE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little data to tell")
     empty = (BuzzCurve(name, "human", part["team"].n_unique(), len(part), None, None, why) for name, part in parts.items())
     return [everybody, *empty]
-
-
-def _model_teams(clue_table: ClueTable) -> list[BuzzCurve]:
-    models = clue_table.teams.filter(team_kind="model").partition_by("team", as_dict=True)
-    return [_teams(clue_table, str(name), "model", models[(name,)], "") for (name,) in sorted(models)]
 
 
 def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
@@ -113,24 +108,17 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     teams that have answered correctly by then, on the questions that a team heard. Players of a human collection do guess at
     every clue: they also have an accuracy like that of runs, averaged over the players of each question.
     """
-    return _accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
+    return accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
 
 
-def accuracy_of(data: BuzzingData) -> FractionAccuracy:
-    """Return the accuracy of data that has been read."""
-    return _accuracy_of(data, data.runs)
-
-
-def _accuracy_of(data: BuzzingData, runs: Iterable[RunBuzzing]) -> FractionAccuracy:
+def accuracy_of(data: BuzzingData, runs: Iterable[RunBuzzing]) -> FractionAccuracy:
+    """Return the accuracy of data that has been read, with its runs."""
     if data.missing:
         return FractionAccuracy(data.missing, [], [])
-    teams = data.clue_table.teams
-    models = teams.filter(team_kind="model").partition_by("team", as_dict=True)
-    groups = [("people", "human", teams.filter(team_kind="human"))]
-    groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
+    groups = data.clue_table.groups()
     return FractionAccuracy(
         None,
-        [RunAccuracy(player.run.run, player.run.model, player.run.elicitation, _run_by_fraction(player)) for player in runs],
+        [RunAccuracy(*player.run, _run_by_fraction(player)) for player in runs],
         [TeamsAccuracy(name, kind, _teams_by_fraction(data.clue_table, part, kind == "human")) for name, kind, part in groups],
     )
 
@@ -213,7 +201,7 @@ def rates_of(data: BuzzingData) -> BuzzRates:
 
 
 def _run_rates(player: RunBuzzing) -> RunBuzzRates:
-    rates = RunBuzzRates(player.run.run, player.run.model, player.run.elicitation, {})
+    rates = RunBuzzRates(*player.run, {})
     if player.buzzes is None:
         rates.missing = dict.fromkeys(NUMBERS, f"no threshold: {NO_PEOPLE if player.scored else NO_LOGPROBS}")
         return rates

@@ -269,6 +269,12 @@ class ClueTable:
             correct=count(at, right), incorrect=count(at, 1 - right), late=count(at, right * late), left=count(gone),
         )  # fmt: skip
 
+    def groups(self) -> list[tuple[str, str, pl.DataFrame]]:
+        """Return name, kind and rows of ``teams`` of all people, and of each model that played as a team, by name."""
+        models = self.teams.filter(team_kind="model").partition_by("team", as_dict=True)
+        people = ("people", "human", self.teams.filter(team_kind="human"))
+        return [people, *((str(name), "model", models[(name,)]) for (name,) in sorted(models))]
+
     def first_reaching(self, question: Ints, words: Ints) -> Ints:
         """Return the row of the first clue by whose end a number of words, at most all, has been heard. All have shape (n,)."""
         stride = int(self.words.max(initial=0)) + 1
@@ -312,8 +318,8 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
         first=first.astype(np.int64),
         question=question.astype(np.int64),
         word_end=word_end,
-        revealed=numbers(clues["revealed"]),
-        human=numbers(clues["human"]),
+        revealed=run_columns.float_array(clues["revealed"]),
+        human=run_columns.float_array(clues["human"]),
         selected=clues["selected"].to_numpy(),
         words=word_end[ends - 1],
         clues=(ends - first).astype(np.int64),
@@ -339,11 +345,6 @@ def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, p
     )
     question = pl.Series("question", np.searchsorted(positions, whole(guesses["position"])).astype(np.int64))
     return guesses.select("team", question, pl.col("clue").cast(pl.Int64), pl.col("correct").cast(pl.Float64))
-
-
-def numbers(column: pl.Series) -> Floats:
-    """Return a column of n rows as floats, shape (n,), NaN for null."""
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def whole(column: pl.Series) -> Ints:

@@ -105,9 +105,7 @@ def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], categ
     if player.buzzes is None:
         missing = missing or "no answer of the run has a score on the chosen scale"
     answer = RunAndMedian(
-        run=player.run.run,
-        model=player.run.model,
-        elicitation=player.run.elicitation,
+        *player.run,
         threshold=player.threshold,
         questions=len(heard),
         unanswered=int(np.isinf(medians[heard]).sum()),

@@ -103,9 +103,7 @@ def _run(player: RunBuzzing, units: Units) -> RunThresholds:
         missing |= dict.fromkeys(("accuracy", "revealed"), "no score is above the threshold")
     intervals, no_interval = _intervals(player, units)
     return RunThresholds(
-        run=player.run.run,
-        model=player.run.model,
-        elicitation=player.run.elicitation,
+        *player.run,
         questions=len(player.questions),
         heard=heard,
         items=len(player.score),

@@ -26,6 +26,7 @@ from queries.query_time_limit import check_time_limit
 
 REPLICATES = 1000
 LEVEL = 0.95
+ENDS = (1 - LEVEL) / 2, (1 + LEVEL) / 2  # quantiles at the ends of an interval
 SIGNIFICANCE = 0.05  # level below which a p-value shows that two runs, or a run and a part of it, differ
 SEED = 2605
 # With more questions than this, each is assigned at random to one of this many groups, and groups are drawn. The variance of a
@@ -88,16 +89,19 @@ def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.
     ``replicates`` has shape (REPLICATES, k), NaN where undefined. Returns both ends and the number of defined replicates, each of
     shape (k,). The ends are NaN if no replicate is defined.
     """
-    defined = np.isfinite(replicates)
-    counts = defined.sum(axis=0)
-    ends = np.full((2, replicates.shape[1]), np.nan)
-    quantiles = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    whole = counts == len(replicates)
-    ends[:, whole] = np.quantile(replicates[:, whole], quantiles, axis=0)
-    for column in np.flatnonzero(~whole & (counts > 0)):
-        ends[:, column] = np.quantile(replicates[defined[:, column], column], quantiles)
-    low, high = np.round(ends, DIGITS) + 0.0  # no -0
-    return low, high, counts
+    low, high = np.round(quantiles(replicates, *ENDS), DIGITS) + 0.0  # no -0
+    return low, high, np.isfinite(replicates).sum(axis=0)
+
+
+def quantiles(columns: Floats, *levels: float) -> Floats:
+    """Return quantiles of each column over the rows in which it is defined, NaN where there are none; (levels, columns)."""
+    ends = np.full((len(levels), columns.shape[1]), np.nan)
+    defined = np.isfinite(columns)
+    whole = defined.all(axis=0)
+    ends[:, whole] = np.quantile(columns[:, whole], levels, axis=0)
+    for column in np.flatnonzero(~whole & defined.any(axis=0)):
+        ends[:, column] = np.quantile(columns[defined[:, column], column], levels)
+    return ends
 
 
 def resample(

@@ -17,7 +17,7 @@ import numpy as np
 
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
-from queries.engine.bootstrap import LEVEL
+from queries.engine.bootstrap import ENDS, quantiles
 from queries.engine.evidence import Evidence
 from queries.engine.rows import Rows, SortedItems
 from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
@@ -42,7 +42,7 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
     values = evidence.values(metric)
     ends = np.stack([values, values])
     for replicates in _replicates(evidence, metric, stated):
-        low, high = quantiles(replicates)
+        low, high = quantiles(replicates, *ENDS)
         ends[0], ends[1] = np.fmin(ends[0], low), np.fmax(ends[1], high)
     return np.where(np.isfinite(values), ends, np.nan)
 
@@ -53,7 +53,7 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
     Runs share the weights of questions, so differences between runs can be computed.
     """
     every = np.stack(list(_replicates(evidence, metric, stated=True)))
-    ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
+    ends = np.array([quantiles(replicates, *ENDS) for replicates in every])  # (kinds of extra question, 2, runs)
     runs = np.arange(every.shape[2])
     # Where a run is all right, two kinds reach the same upper end, but only a question that is all right has it everywhere.
     means = every.mean(axis=1)
@@ -66,18 +66,6 @@ def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Fl
     """Yield the replicates with each kind of extra question, shape (replicates, runs)."""
     for extended in with_extra_question(evidence, stated, smooth=not metric.recut):
         yield extended.replicates(metric)
-
-
-def quantiles(replicates: Floats) -> Floats:
-    """Return the 2.5 and the 97.5 % quantile of each column, NaN where nothing is defined; shape (2, columns)."""
-    ends, levels = np.full((2, replicates.shape[1]), np.nan), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    finite = np.isfinite(replicates)
-    whole = finite.all(axis=0)
-    ends[:, whole] = np.quantile(replicates[:, whole], levels, axis=0)
-    some = finite.any(axis=0) & ~whole
-    if some.any():
-        ends[:, some] = np.nanquantile(replicates[:, some], levels, axis=0)  # slow
-    return ends
 
 
 def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:

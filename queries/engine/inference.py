@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import hadamard
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
-from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights
+from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights, quantiles
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.metric import Distance, Floats
 
@@ -46,12 +46,10 @@ def standard_error(pseudo_values: Floats) -> Floats:
 
 
 def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of
-    freedom.
+    """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of freedom.
 
-    Q is the number of questions with a pseudo-value; ``pseudo_values`` are as in ``standard_error``. Returns both ends,
-    each of shape (...,); NaN where fewer than two questions have the metric. Source: Tukey 1958; Efron & Tibshirani
-    1993, ch. 11.
+    Q is the number of questions with a pseudo-value; ``pseudo_values`` are as in ``standard_error``. Returns both ends, each of
+    shape (...,); NaN where fewer than two questions have the metric. Source: Tukey 1958; Efron & Tibshirani 1993, ch. 11.
     """
     margin = t_margin(standard_error(pseudo_values), _count(pseudo_values), level)
     return estimate - margin, estimate + margin
@@ -69,9 +67,8 @@ def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
     With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value
     below 2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
 
-    Estimates, for example differences of two runs, their standard errors, and the numbers of questions behind them have
-    shape (...,). So have the p-values, in (0, 1]; NaN where the estimate is undefined or there are fewer than two
-    questions.
+    Estimates, for example differences of two runs, their standard errors, and the numbers of questions behind them have shape
+    (...,). So have the p-values, in (0, 1]; NaN where the estimate is undefined or there are fewer than two questions.
 
     >>> float(t_test(np.asarray(0.3), np.asarray(0.0), np.asarray(3)))
     0.25
@@ -193,8 +190,7 @@ def _variances_of_differences(covariances: Floats) -> Floats:
 def bounded_mean_interval(
     sums: Floats, items: Floats, least: Floats | float, most: Floats | float, per_question: float, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Compute intervals of means over items that also cover where the sample shows few or none of the values that
-    matter.
+    """Compute intervals of means over items that also cover where the sample shows few or none of the values that matter.
 
     A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question
     that was not asked joins the sample: its ``per_question`` items all have the ``least`` possible value for the lower
@@ -225,20 +221,17 @@ def bounded_mean_interval(
 def simultaneous_band(
     sums: Floats, items: Floats, draws: Floats, one_question: Floats, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Compute a band that covers a whole curve of means over items with a given probability, by the studentised
-    bootstrap.
+    """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
 
-    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level``
-    quantile, over the replicates, of the largest deviation in standard errors of the replicate; it is at least that of
-    a single point. With few questions it is larger, as Student's t is wider than the normal distribution. Where few
-    questions carry information, the standard error is itself poorly known, so it counts as at least
-    ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and at least what one question can change: runs without a
-    wrong answer have no variance to see.
+    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
+    the replicates, of the largest deviation in standard errors of the replicate; it is at least that of a single point. With few
+    questions it is larger, as Student's t is wider than the normal distribution. Where few questions carry information, the
+    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and
+    at least what one question can change: runs without a wrong answer have no variance to see.
 
-    ``sums`` and ``items`` are as in ``bounded_mean_interval``. ``draws`` says how often each cluster is drawn in each
-    replicate, shape (replicates, clusters), and ``one_question`` the most by which a single question can change each
-    mean, shape (points,). Returns lower and upper end, each of shape (points,); NaN if fewer than two clusters have
-    items.
+    ``sums`` and ``items`` are as in ``bounded_mean_interval``. ``draws`` says how often each cluster is drawn in each replicate,
+    shape (replicates, clusters), and ``one_question`` the most by which a single question can change each mean, shape (points,).
+    Returns lower and upper end, each of shape (points,); NaN if fewer than two clusters have items.
 
     Source: Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t).
     ``tests/statistics`` simulates the coverage.
@@ -289,8 +282,7 @@ def interval_of_mean(values: Sequence[float], low: Sequence[float], high: Sequen
 
 
 def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions'
-    residuals.
+    """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions' residuals.
 
     The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals
     are therefore as likely as their negatives.
@@ -336,14 +328,12 @@ def rare_outcomes_test(
     flips: int = FLIPS,
     seed: int = SEED,
 ) -> Floats:
-    """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their
-    number.
+    """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their number.
 
-    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean
-    confidence of the cell. The items of a question are taken to be right or wrong together. ``confidence`` is the sum
-    over the items of each run in each cell, shape (runs, cells), ``clustered`` the number of items that are right or
-    wrong together, at least 1, shape (runs,), and ``flips`` the number of simulations. All else is as in
-    ``calibration_test``.
+    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean confidence of
+    the cell. The items of a question are taken to be right or wrong together. ``confidence`` is the sum over the items of each
+    run in each cell, shape (runs, cells), ``clustered`` the number of items that are right or wrong together, at least 1, shape
+    (runs,), and ``flips`` the number of simulations. All else is as in ``calibration_test``.
     """
     used = _used(items)
     residuals, items, confidence = residuals[..., used], items[:, used], confidence[:, used]
@@ -392,28 +382,18 @@ def distance_interval(
 ) -> tuple[Floats, Floats]:
     """Compute the interval of a distance from calibration, which is 0 for a calibrated run.
 
-    Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the
-    percentile. The lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical
-    derivative bootstrap.
+    Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the percentile. The
+    lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
 
-    ``estimate`` is the distance, at least 0, shape (runs,), ``replicates`` that of each bootstrap replicate, and
-    ``stepped`` that at ``data + step (replicate - data)``, with the ``step`` of ``step_length``, shape (replicates,
-    runs) each. ``p_calibrated`` are from ``calibration_test``. Returns both ends, each of shape (runs,), the lower one
-    at least 0.
+    ``estimate`` is the distance, at least 0, shape (runs,), ``replicates`` that of each bootstrap replicate, and ``stepped`` that
+    at ``data + step (replicate - data)``, with the ``step`` of ``step_length``, shape (replicates, runs) each. ``p_calibrated``
+    are from ``calibration_test``. Returns both ends, each of shape (runs,), the lower one at least 0.
 
     Source: Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
     """
-    largest_change = _upper_percentile((stepped - estimate) / step, level)
+    (largest_change,) = quantiles((stepped - estimate) / step, (1 + level) / 2)
     low = np.where(p_calibrated > (1 - level) / 2, 0.0, np.maximum(estimate - largest_change, 0.0))
-    return low, np.maximum(_upper_percentile(replicates, level), estimate)
-
-
-def _upper_percentile(columns: Floats, level: float) -> Floats:
-    """Return the upper end of the percentile interval of each column, NaN where nothing is defined."""
-    ends = np.full(columns.shape[1], np.nan)
-    defined = np.isfinite(columns).any(axis=0)
-    ends[defined] = np.nanquantile(columns[:, defined], (1 + level) / 2, axis=0)
-    return ends
+    return low, np.maximum(quantiles(replicates, (1 + level) / 2)[0], estimate)
 
 
 def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:

@@ -149,16 +149,18 @@ def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: ND
 
     Its replicates have the shape (REPLICATES, runs). ``few`` says which runs have few questions, errors or right answers.
     """
-    assert metric.distance is not None
+    distance = metric.distance
+    assert distance is not None
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
-    step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.units.count, metric.distance)
+    step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.units.count, distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
-    p_calibrated = _calibration_test(evidence, metric).copy()
+    shared = "calibration test", distance, evidence.cells_of(metric)  # by metrics with the same residuals
+    p_calibrated = evidence.once(shared, lambda: inference.calibration_test(*evidence.residuals(metric), distance)).copy()
     if metric.of_items and few.any():
         part = evidence.of_runs(few)
         rare = part.rarer_outcomes(metric) < inference.FEW_OUTCOMES
         p_simulated = inference.rare_outcomes_test(
-            *part.residuals(metric), part.confidence_in_cells(metric), part.largest_clusters, metric.distance
+            *part.residuals(metric), part.confidence_in_cells(metric), part.largest_clusters, distance
         )
         p_calibrated[few] = np.where(rare, p_simulated, p_calibrated[few])
     ends = np.stack(inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated))
@@ -167,17 +169,6 @@ def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: ND
         ends[1, few] = np.fmax(ends[1, few], high)
         ends[0, few] = np.fmin(ends[0, few], low)
     return ends
-
-
-def _calibration_test(evidence: Evidence, metric: Metric) -> Floats:
-    """Return the p-value of calibration of each run, shape (runs,), which metrics with the same residuals and distance share."""
-    assert metric.distance is not None
-
-    def compute() -> Floats:
-        assert metric.distance is not None
-        return inference.calibration_test(*evidence.residuals(metric), metric.distance)
-
-    return evidence.once(("calibration test", metric.distance, evidence.cells_of(metric)), compute)
 
 
 def difference_tests(evidence: Evidence, metric: Metric) -> Floats:

@@ -20,8 +20,7 @@ EXACT = 9  # decimals of a sum by the fast Fourier transform that are sure
 
 
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
-    """Assign letters such that two runs share one if and only if they are not shown to differ (insert-absorb, Piepho
-    2004).
+    """Assign letters such that two runs share one if and only if they are not shown to differ (insert-absorb, Piepho 2004).
 
     ``different`` is symmetric, shape (runs, runs). ``order`` has the participating runs, best first, in which letters
     are numbered: 1 for "a". A run that does not participate has no letters.

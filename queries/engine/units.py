@@ -13,6 +13,7 @@ from data.store import Snapshot
 from data.store.run_cache import kept_property
 from queries.engine import bootstrap
 from queries.engine.run_columns import sum_by_place
+from queries.engine.selected_answers import chosen
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 from queries.selection.facets import AGES, QUESTION, YEARS, default_cluster
@@ -80,10 +81,9 @@ class UnitCounts(msgspec.Struct):
 
 def count_units(snapshot: Snapshot, selection: Selection) -> UnitCounts:
     """Return how many units the questions of a selection are in."""
-    condition, parameters = selection.question_filter()
-    questions = snapshot.frame(f"select question_id from questions q where {condition} order by position", parameters)
-    units = read_units(snapshot, selection, questions["question_id"].to_numpy())
-    return UnitCounts(units.name, units.count, len(questions))
+    _, positions = chosen(snapshot, selection)
+    units = read_units_at(snapshot, selection, positions)
+    return UnitCounts(units.name, units.count, len(positions))
 
 
 def read_units_at(snapshot: Snapshot, selection: Selection, positions: Ints) -> Units:

@@ -1,6 +1,6 @@
 """The metric catalogue and its kernels, which are pure functions of arrays. Definitions follow the papers named in each entry."""
 
-from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS, Note
+from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS
 from queries.metrics.metric import HUMAN_CURVES, AnalysisMetric, Conventions, Counterexample, Metric
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "Conventions",
     "Counterexample",
     "Metric",
-    "Note",
 ]

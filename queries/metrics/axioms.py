@@ -24,8 +24,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.human_curves import CURVES
-from data.sufficient_statistics import Items, bin_sums, sums
-from queries.metrics.kernels.bins import FOLDS, fold_totals
+from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
+from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_totals
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Axiom, Conventions, ItemPair, Metric
 
@@ -53,7 +53,14 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
         return metric.of_pairs(confidence, correct)
     curves = dict.fromkeys(CURVES, np.zeros(len(items)))
     singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
-    totals = sums(singles) | bin_sums(singles, conventions.closed).dense()
+    reads = metric.reads(conventions)
+    totals = sums(singles, {"items", "correct", "correct_sq", *reads} & STATISTICS.keys())
+    totals |= bin_sums(singles, conventions.closed).dense()
+    if conventions.mass_bins:
+        order, place = assign_mass_bins(confidence, np.array([len(items)]), conventions.mass_bins)
+        inside = np.zeros((len(items), conventions.mass_bins))
+        inside[order, place] = 1
+        totals |= zip(BIN_COLUMNS, (inside, inside * confidence[:, None], inside * correct[:, None]), strict=True)
     totals[ATTEMPTED_ITEMS] = totals["items"]
     totals[NET_REWARD] = net_reward(confidence, correct, conventions.t)
     totals["difficulty"] = np.linspace(0, 1, len(items))
@@ -62,5 +69,5 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
         folds = np.arange(len(items)) % FOLDS
         by_fold = fold_totals(gaps, totals["items"], totals["correct"], totals["correct_sq"], folds)
         return float(metric.value(by_fold, conventions))
-    contributions = metric.contributions({name: totals[name] for name in metric.reads(conventions)}, conventions)
+    contributions = metric.contributions({name: totals[name] for name in reads}, conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions))

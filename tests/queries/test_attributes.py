@@ -14,7 +14,6 @@ from queries.metrics import CATALOGUE
 from queries.question import question
 from queries.questions import question_table
 from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, table, write
 
@@ -72,19 +71,6 @@ def test_questions_are_chosen_by_their_attributes(described):
     whole = leaderboard(snapshot, Selection("toy"), (BRIER,)).rows[0].metrics["brier"].value
     part = leaderboard(snapshot, selection, (BRIER,)).rows[0].metrics["brier"].value
     assert (whole, part) == (pytest.approx((0.0625 + 0.25 + 0.0625) / 3), pytest.approx((0.0625 + 0.25) / 2))
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "code", "allowed"),
-    [
-        ("attr.size", "big", "unknown_key", [f"attr.{ODD}", "attr.language", "attr.year"]),
-        ("attr.language", "de", "unknown_value", ["ar", "fr"]),
-    ],
-)
-def test_an_unknown_attribute_is_refused(described, key, value, code, allowed):
-    with pytest.raises(BadRequest) as caught:
-        read(described.snapshot(), ("dataset", "toy"), (key, value))
-    assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
 
 
 def test_questions_are_broken_down_by_attributes(described):

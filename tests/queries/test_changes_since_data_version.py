@@ -130,11 +130,11 @@ def test_a_version_before_a_rule_changed_says_so(store):
 
 def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
     store = open_store(tmp_path / "store", threads=1)
-    head = "question_id,clue,guess,confidence,state\n"
-    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")  # without people, difficulty comes from runs
-    put_file(store, tmp_path / "part.csv", f"{head}q1,0,Rome,0.5,\nq1,1,,,abstained\n", dataset="toy", model="beta")
-    put(store, write(tmp_path / "rain", {"dataset": "rain", "kind": "forecast"}, questions="question_id\nd1\n", clues=None))
-    put_file(store, tmp_path / "rain.csv", "question_id,guess,confidence,correct\nd1,yes,0.3,0\n", dataset="rain", model="beta")
+    part = "question_id,clue,guess,confidence,state,model\nq1,0,Rome,0.5,,beta\nq1,1,,,abstained,beta\n"
+    toy = write(tmp_path / "toy", responses=RESPONSES, **{"responses/part": part})  # without people, difficulty comes from runs
+    forecast = "question_id,guess,confidence,correct\nd1,yes,0.3,0\n"
+    facts = {"dataset": "rain", "kind": "forecast"}
+    put(store, toy, write(tmp_path / "rain", facts, questions="question_id\nd1\n", clues=None, responses=forecast), model="alpha")
 
     def rules(selection):
         snapshot = store.snapshot()

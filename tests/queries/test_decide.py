@@ -77,8 +77,8 @@ def test_swapping_the_runs_flips_the_sign(bundled, decisions):
     assert turned.low == pytest.approx([-value for value in decisions.difference.high], abs=1e-9)
 
 
-def toy(importing, folder, runs):
-    """Return a snapshot of a dataset of single questions, with the answers of some runs: rows of question, confidence and
+def write_toy(folder, runs):
+    """Write a dataset of single questions, named as its folder, with the answers of some runs: rows of question, confidence and
     correctness, by model. A run can answer a question several times.
     """
     names = {question for rows in runs.values() for question, _, _ in rows}
@@ -90,26 +90,46 @@ def toy(importing, folder, runs):
             guess = "right" if correct else "wrong"
             lines.append(f"{model},verbalized,q{question},{asked[question]},{guess},{confidence:.3f},{correct}")
             asked[question] += 1
-    facts = {"dataset": "toy", "kind": "single"}
-    bundle = write(folder / "toy", facts, questions=questions, clues=None, responses="\n".join(lines) + "\n")
-    return importing(folder / "store", bundle).snapshot()
+    facts = {"dataset": folder.name, "kind": "single"}
+    return write(folder, facts, questions=questions, clues=None, responses="\n".join(lines) + "\n")
 
 
-def test_a_run_that_knows_everything_is_better_at_every_t(importing, tmp_path):
-    knows = [(index, (index + 1) % 2, (index + 1) % 2) for index in range(40)]
-    guesses = [(index, (index * 7 % 41) / 41, correct) for index, _, correct in knows]
-    difference = decide(toy(importing, tmp_path, {"guesses": guesses, "knows": knows}), Selection("toy")).difference
+CHANCE = np.random.default_rng(3)
+KNOWS = [(index, (index + 1) % 2, (index + 1) % 2) for index in range(40)]
+ALIKE = [(1, 0), (2, 1), (20, 0), (20, 1)]  # numbers of questions, and whether all answers are right
+TOYS = {
+    "known": {"guesses": [(index, (index * 7 % 41) / 41, correct) for index, _, correct in KNOWS], "knows": KNOWS},
+    "repeated": {
+        name: [(index, CHANCE.random(), int(CHANCE.random() < 0.6)) for index in range(30) for _ in range(count)]
+        for name, count in (("once", 1), ("thrice", 3))
+    },
+    **{
+        f"{questions}-{correct}": {
+            name: [(index, stated, correct) for index in range(questions)]
+            for name, stated in (("surer", 0.99), ("less sure", 0.95))
+        }
+        for questions, correct in ALIKE
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def toys(importing, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toys")
+    return importing(folder / "store", *(write_toy(folder / name, runs) for name, runs in TOYS.items())).snapshot()
+
+
+def test_a_run_that_knows_everything_is_better_at_every_t(toys):
+    difference = decide(toys, Selection("known")).difference
     assert difference.a.model == "knows"
     assert {stretch.better for stretch in difference.stretches} == {difference.a.run, None}
     assert {stretch.better for stretch in difference.shown} == {difference.a.run}
 
 
-@pytest.mark.parametrize(("questions", "correct"), [(1, 0), (2, 1), (20, 0), (20, 1)])
-def test_runs_without_errors_have_intervals_with_width(importing, tmp_path, questions, correct):
+@pytest.mark.parametrize(("questions", "correct"), ALIKE)
+def test_runs_without_errors_have_intervals_with_width(toys, questions, correct):
     """All answers are alike. One question has no interval, and nothing has an interval without width."""
-    runs = {"surer": [(index, 0.99, correct) for index in range(questions)]}
-    runs["less sure"] = [(index, 0.95, correct) for index in range(questions)]
-    decisions = decide(toy(importing, tmp_path, runs), Selection("toy"))
+    decisions = decide(toys, Selection(f"{questions}-{correct}"))
     for run in decisions.runs:
         assert run.net_score.values[50] == (1 if correct else -1)
         assert (run.best_score.values[50] is None) == (questions == 1)
@@ -127,12 +147,9 @@ def test_runs_without_errors_have_intervals_with_width(importing, tmp_path, ques
     assert shown == ({less_sure} if (questions, correct) == (20, 0) else set())  # twenty sure wrong answers are no chance
 
 
-def test_repeated_answers_are_compared_by_their_mean(importing, tmp_path):
+def test_repeated_answers_are_compared_by_their_mean(toys):
     """Before, the sums of three answers were compared with those of one."""
-    chance = np.random.default_rng(3)
-    once = [(index, chance.random(), int(chance.random() < 0.6)) for index in range(30)]
-    thrice = [(index, chance.random(), int(chance.random() < 0.6)) for index in range(30) for _ in range(3)]
-    decisions = decide(toy(importing, tmp_path, {"once": once, "thrice": thrice}), Selection("toy"))
+    decisions = decide(toys, Selection("repeated"))
     murphy = {run.run: np.array(run.murphy) for run in decisions.runs}
     assert [run.items for run in decisions.runs] == [30, 90]
     difference = decisions.difference

@@ -12,7 +12,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
 from queries.slices import slices
-from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import table, write
 
 SLOPE = CATALOGUE["hard_easy_slope"]
 
@@ -36,27 +36,31 @@ def test_the_same_model_or_answers_are_no_others():
     np.testing.assert_array_equal(made.difficulties("b"), [0.5, round(2 / 3, 12), np.nan])  # only model A is left for the last
 
 
-def toy(importing, folder):
-    """Import three models, one of them twice, on sixty questions, and a copy of the first model's answers."""
+def write_toy(folder):
+    """Write three models, one of them twice, on sixty questions, and a copy of the first model's answers."""
     names = [f"q{k}" for k in range(60)]
-    questions = "question_id,answer\n" + "".join(f"{name},yes\n" for name in names)
-    clues = "question_id,clue,text\n" + "".join(f"{name},0,a\n" for name in names)
-    store = importing(folder / "store", bundles.write(folder / "toy", questions=questions, clues=clues))
     chance = np.random.default_rng(5)
     ease = chance.random(60)
+    answers = []
     for model in ("one", "two", "three"):
-        guesses = np.where(chance.random(60) < ease, "yes", "no")
+        guesses = np.where(chance.random(60) < ease, "yes", "no").tolist()
         for name, stated in ((model, 0.5), *(((f"{model} again", 0.7),) if model == "one" else ())):
-            path = folder / f"{name}.csv"
-            rows = [f"{question},0,{guess},{stated}\n" for question, guess in zip(names, guesses, strict=True)]
-            path.write_text("question_id,clue,guess,confidence\n" + "".join(rows))
-            bundles.put(store, path, dataset="toy", model=name)
-    return store
+            answers += answers_of(name, names, guesses, stated)
+    questions = table([{"question_id": name, "answer": "yes"} for name in names])
+    return write(folder, {"dataset": "toy", "kind": "single"}, questions=questions, clues=None, responses=table(answers))
 
 
-@pytest.fixture
-def snapshot(prefilled):
-    return prefilled(toy).snapshot()
+def answers_of(model, names, guesses, stated=0.7):
+    return [
+        {"model": model, "question_id": name, "guess": guess, "confidence": stated}
+        for name, guess in zip(names, guesses, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def snapshot(importing, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("difficulty")
+    return importing(folder / "store", write_toy(folder / "toy"), write_board(folder / "board")).snapshot()
 
 
 def test_the_slope_of_a_run_does_not_use_its_own_answers(snapshot):
@@ -85,7 +89,7 @@ def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):
     assert np.isnan(gather(snapshot, hard, [SLOPE]).values(SLOPE)).all()
     assert gather(snapshot, hard, [SLOPE]).selected_by_answers
     assert slices(snapshot, hard, CATALOGUE["overconfidence"]).slices == []
-    first, second = [run for (run,) in snapshot.rows("select run from runs order by position limit 2")]
+    first, second = [run for (run,) in snapshot.rows("select run from runs where dataset = 'toy' order by position limit 2")]
     difference = compare(snapshot, hard, first, second, [CATALOGUE["brier"]]).metrics["brier"]
     assert difference.difference is not None and difference.p_value is None and difference.low is None
     assert difference.no_interval.startswith("a filter on difficulty")
@@ -94,42 +98,29 @@ def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):
 BOARD, CONSTANT, QUESTIONS = Selection("board"), "constant", 240
 
 
-def put_board(importing, folder):
-    """Import three models that find the same questions hard, and one that always says yes, as often right as not."""
+def write_board(folder):
+    """Write three models that find the same questions hard, and one that always says yes, as often right as not."""
     chance = np.random.default_rng(13)
-    answers = np.array(["yes", "no"])[chance.permutation(QUESTIONS) % 2]
+    right_ones = np.array(["yes", "no"])[chance.permutation(QUESTIONS) % 2].tolist()
     names = [f"q{k}" for k in range(QUESTIONS)]
-    questions = "question_id,answer,category\n" + "".join(
-        f"{name},{answer},{'ab'[place % 2]}\n" for place, (name, answer) in enumerate(zip(names, answers, strict=True))
-    )
-    folder.mkdir(exist_ok=True)
-    facts = {"dataset": "board", "kind": "single"}
-    store = importing(folder / "store", bundles.write(folder / "board", facts, questions=questions, clues=None))
     ease = np.where(chance.random(QUESTIONS) < 0.5, 0.15, 0.85)
     others = {"yes": "no", "no": "yes"}
+    answers = []
     for number in range(3):
         right = chance.random(QUESTIONS) < ease
-        guesses = [answer if is_right else others[answer] for answer, is_right in zip(answers, right, strict=True)]
-        put_run(store, folder, f"model {number}", names, guesses)
-    put_run(store, folder, CONSTANT, names, ["yes"] * QUESTIONS)
-    return store
-
-
-def put_run(store, folder, model, names, guesses):
-    path = folder / f"{model}.csv"
-    rows = [f"{question},{guess},0.7\n" for question, guess in zip(names, guesses, strict=True)]
-    path.write_text("question_id,guess,confidence\n" + "".join(rows))
-    bundles.put(store, path, dataset="board", model=model)
-
-
-@pytest.fixture
-def board(prefilled):
-    return prefilled(put_board).snapshot()
+        guesses = [answer if is_right else others[answer] for answer, is_right in zip(right_ones, right, strict=True)]
+        answers += answers_of(f"model {number}", names, guesses)
+    answers += answers_of(CONSTANT, names, ["yes"] * QUESTIONS)
+    questions = [
+        {"question_id": name, "answer": answer, "category": "ab"[place % 2]}
+        for place, (name, answer) in enumerate(zip(names, right_ones, strict=True))
+    ]
+    return write(folder, {"dataset": "board", "kind": "single"}, questions=table(questions), clues=None, responses=table(answers))
 
 
 @pytest.mark.parametrize("key", ["overconfidence", "brier", "accuracy"])
-def test_a_constant_forecaster_has_no_significant_slice(board, key):
-    result = slices(board, BOARD, CATALOGUE[key])
+def test_a_constant_forecaster_has_no_significant_slice(snapshot, key):
+    result = slices(snapshot, BOARD, CATALOGUE[key])
     by_difficulty = [part for part in result.slices if "difficulty" in part.filters]
     of_constant = [part for part in by_difficulty if part.model == CONSTANT]
     assert len(of_constant) >= 6 and all(part.of_others for part in by_difficulty)
@@ -138,11 +129,11 @@ def test_a_constant_forecaster_has_no_significant_slice(board, key):
     assert len(hard) == 3 and all(part.p_adjusted < 0.05 and part.difference > 0 for part in hard)
 
 
-def test_parts_are_of_the_difficulties_of_others(board):
-    evidence = gather(board, BOARD, [CATALOGUE["overconfidence"], SLOPE])
+def test_parts_are_of_the_difficulties_of_others(snapshot):
+    evidence = gather(snapshot, BOARD, [CATALOGUE["overconfidence"], SLOPE])
     given = np.split(evidence.sums["difficulty"], evidence.starts[1:])
     right = np.split(evidence.sums["correct"], evidence.starts[1:])
-    result = slices(board, BOARD, CATALOGUE["overconfidence"])
+    result = slices(snapshot, BOARD, CATALOGUE["overconfidence"])
     for run, difficulties, correct in zip(evidence.runs, given, right, strict=True):
         (part,) = [part for part in result.slices if part.filters == {"difficulty": "0.33..0.67"} and part.run == run.run]
         inside = (difficulties >= 0.33) & (difficulties <= 0.67)
@@ -155,9 +146,9 @@ def test_difficulty_can_make_the_only_parts(snapshot):
     assert {by for part in result.slices for by in part.filters} == {"difficulty"}
 
 
-def test_against_another_run_no_part_is_of_difficulty(board):
-    (run,) = [run for run, model in board.rows("select run, model from runs") if model == CONSTANT]
-    result = slices(board, BOARD, CATALOGUE["brier"], run)
+def test_against_another_run_no_part_is_of_difficulty(snapshot):
+    (run,) = [run for run, model in snapshot.rows("select run, model from runs") if model == CONSTANT]
+    result = slices(snapshot, BOARD, CATALOGUE["brier"], run)
     assert result.slices and all("difficulty" not in part.filters for part in result.slices)
     assert "leave out the answers of both" in result.untested
 

@@ -17,7 +17,7 @@ from queries.question import question
 from queries.question_order import ordered_questions
 from queries.questions import question_details
 from queries.selection import Selection
-from tests.helpers.bundle_factory import put, put_file, table, write
+from tests.helpers.bundle_factory import FACTS, put, table, write
 
 QUESTIONS = [f"q{number}" for number in range(20)]
 DISPUTED = QUESTIONS[:6]  # of the run "strict", which the file calls wrong and the second reader calls right
@@ -31,6 +31,7 @@ def answers(model):
     for number, name in enumerate(QUESTIONS):
         right = number < 10 if model == "steady" else 6 <= number < 12
         row = {
+            "model": model,
             "question_id": name,
             "clue": 0,
             "guess": f"guess {name}",
@@ -43,15 +44,42 @@ def answers(model):
     return table(made)
 
 
+def wrong_answers(model):
+    """Both models are wrong on both questions; the second reader calls q0 of ``b`` right."""
+    wrong = [
+        {"model": model, "question_id": name, "clue": 0, "guess": "no", "confidence": 0.5, "correct": 0} for name in ("q0", "q1")
+    ]
+    return table(wrong if model == "a" else [row | {"correct.second": int(row["question_id"] == "q0")} for row in wrong])
+
+
+# A quizbowl run with a failed call, an attribute of answers, and disputes at single clues.
+BY_CLUE = """model,question_id,clue,guess,confidence,correct,correct.second,prompt,failed
+a,q1,0,Rome,0.9,0,1,terse,false
+a,q1,1,Oslo,0.6,0,0,long,false
+a,q1,2,Paris,0.6,1,0,long,false
+a,q2,0,,0.0,0,,terse,true
+a,q2,1,Nile,0.8,0,1,terse,false
+"""
+BUZZES = {
+    "exposures": "question_id,match_id,team,team_kind,heard_words,ended_by\nq1,m,Ash,human,13,Ash\n",
+    "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,12,true\n",
+}
+
+
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
-    """Two single-shot runs. The rules grade none of their guesses, because the questions have no answer lines."""
+    """Runs on single-shot questions, and a quizbowl run. The rules grade no guess on questions without answer lines."""
     root = tmp_path_factory.mktemp("disputed")
     store = open_store(root / "store", threads=1)
-    facts = {"dataset": "toy", "kind": "single"}
-    questions = table([{"question_id": name, "text": f"text {name}"} for name in QUESTIONS])
-    put(store, write(root / "toy", facts, questions=questions, clues=None, responses=answers("steady")), model="steady")
-    put_file(store, root / "strict.csv", answers("strict"), dataset="toy", model="strict")
+    toy, unsolved = ({"dataset": name, "kind": "single"} for name in ("toy", "unsolved"))
+    questions, few = (table([{"question_id": q, "text": f"text {q}"} for q in names]) for names in (QUESTIONS, ("q0", "q1")))
+    runs = {f"responses/{model}": answers(model) for model in ("steady", "strict")}
+    wrong = {f"responses/{model}": wrong_answers(model) for model in "ab"}
+    put(
+        *(store, write(root / "toy", toy, questions=questions, clues=None, **runs)),
+        write(root / "by-clue", FACTS | {"dataset": "by-clue"}, responses=BY_CLUE, **BUZZES),
+        write(root / "unsolved", unsolved, questions=few, clues=None, **wrong),
+    )
     return store
 
 
@@ -69,7 +97,7 @@ def leaders(disagreement):
 
 
 def test_responses_to_few_questions_are_those_among_all(snapshot):
-    runs = [run for (run,) in snapshot.rows("select run from runs order by position")]
+    runs = [run for (run,) in snapshot.rows("select run from runs where dataset = 'toy' order by position")]
     for grading in ("", "second"):
         for graded in (snapshot.with_grading(grading), snapshot.with_grading(grading).with_disputed_marked()):
             every = graded.rows(f"select * from {graded.responses(runs)} order by run, question_id")
@@ -97,26 +125,6 @@ def test_few_disputed_answers_name_no_leader(snapshot):
     assert (alone.disputed, alone.share, alone.leaders) == (0, 0.0, [])
 
 
-@pytest.fixture(scope="module")
-def by_clue(tmp_path_factory):
-    """A quizbowl run with a failed call, an attribute of answers, and disputes at single clues."""
-    root = tmp_path_factory.mktemp("by-clue")
-    store = open_store(root / "store", threads=1)
-    given = """question_id,clue,guess,confidence,correct,correct.second,prompt,failed
-q1,0,Rome,0.9,0,1,terse,false
-q1,1,Oslo,0.6,0,0,long,false
-q1,2,Paris,0.6,1,0,long,false
-q2,0,,0.0,0,,terse,true
-q2,1,Nile,0.8,0,1,terse,false
-"""
-    people = {
-        "exposures": "question_id,match_id,team,team_kind,heard_words,ended_by\nq1,m,Ash,human,13,Ash\n",
-        "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,12,true\n",
-    }
-    put(store, write(root / "toy", responses=given, **people), model="a")
-    return store.snapshot()
-
-
 @pytest.mark.parametrize(
     ("narrow", "most"),
     [
@@ -127,10 +135,10 @@ q2,1,Nile,0.8,0,1,terse,false
         ({"q": "q2"}, 1),
     ],
 )
-def test_the_count_is_that_of_the_page_of_gradings(by_clue, narrow, most):
-    selection = Selection("toy", **narrow)
-    (run,) = gradings(by_clue, selection).runs
-    disputed = grading_disagreement(by_clue, selection).disputed
+def test_the_count_is_that_of_the_page_of_gradings(snapshot, narrow, most):
+    selection = Selection("by-clue", **narrow)
+    (run,) = gradings(snapshot, selection).runs
+    disputed = grading_disagreement(snapshot, selection).disputed
     assert 0 < disputed <= most and disputed == run.differing
 
 
@@ -158,17 +166,10 @@ def test_wrong_questions_are_marked_or_left_out(snapshot):
     assert len(ordered_questions(snapshot, TOY.replace(undisputed=True), other).questions) == len(QUESTIONS)
 
 
-def test_unsolved_questions_are_marked_or_left_out(original, tmp_path):
-    store = open_store(tmp_path / "store", threads=1)
-    texts = table([{"question_id": name, "text": name} for name in ("q0", "q1")])
-    wrong = [{"question_id": name, "clue": 0, "guess": "no", "confidence": 0.5, "correct": 0} for name in ("q0", "q1")]
-    facts = {"dataset": "toy", "kind": "single"}
-    put(store, write(tmp_path / "toy", facts, questions=texts, clues=None, responses=table(wrong)), model="a")
-    text = table([row | {"correct.second": int(row["question_id"] == "q0")} for row in wrong])
-    put_file(store, tmp_path / "b.csv", text, dataset="toy", model="b")
-    result = unsolved(store.snapshot(), TOY).questions
+def test_unsolved_questions_are_marked_or_left_out(snapshot):
+    result = unsolved(snapshot, Selection("unsolved")).questions
     assert {row.question_id: row.disputed for row in result} == {"q0": 1, "q1": 0}
-    assert [row.question_id for row in unsolved(store.snapshot(), TOY.replace(undisputed=True)).questions] == ["q1"]
+    assert [row.question_id for row in unsolved(snapshot, Selection("unsolved", undisputed=True)).questions] == ["q1"]
 
 
 def test_metrics_count_disputed_answers_all_the_same(snapshot):
@@ -196,6 +197,6 @@ def test_corrections_count_unless_another_grading_is_named(original, tmp_path):
     assert grading_disagreement(store.snapshot(), TOY).disputed == 6
 
 
-def test_the_story_of_the_first_page_is_about_no_disputed_guess(by_clue):
-    surest = surest_early_mistake(by_clue, TOY)
+def test_the_story_of_the_first_page_is_about_no_disputed_guess(snapshot):
+    surest = surest_early_mistake(snapshot, Selection("by-clue"))
     assert (surest.guess, surest.confidence) == ("Oslo", 0.6)  # Rome, at 0.9, is disputed

@@ -10,7 +10,7 @@ from data.store.query_to_file import export
 from data.store.run_tags import change_tags
 from queries.datasets import bundle, responses
 from queries.reviewed_samples import review_sample
-from tests.helpers.bundle_factory import PEOPLE, content, put, put_file, rows, write
+from tests.helpers.bundle_factory import PEOPLE, content, put, rows, write
 
 ODD = "cost in $dataset, it's/~net"
 TABLES = {
@@ -33,16 +33,27 @@ b,q2,0,Nile,,unparsed,,,,
 }
 
 
+FACTS = {"dataset": "toy", "kind": "incremental", "title": "Toy", "classes": ["yes", "no"]}
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A store with everything that can be exported, and its runs."""
+    folder = tmp_path_factory.mktemp("first")
+    store = open_store(folder / "store", threads=1)
+    runs = put(store, write(folder / "toy", FACTS, **TABLES), elicitation="stated").runs
+    correct_grades(store, runs[0], [Correction("q1", "Rome", 1.0, note="so be it")], "ann")
+    draw_for_review(store, runs[0], 2, 7, "ann")
+    change_tags(store, runs[0], {"released": "2026-05"}, "ann")
+    return store, runs
+
+
 @pytest.mark.parametrize(
     ("form", "by", "corrected_by"), [("csv", None, "ann"), ("jsonl", "eve", "ann, as uploaded by eve"), ("parquet", None, "ann")]
 )
-def test_a_dataset_makes_the_round_trip(tmp_path, form, by, corrected_by):
-    first, second, third = (open_store(tmp_path / name, threads=1) for name in ("first", "second", "third"))
-    facts = {"dataset": "toy", "kind": "incremental", "title": "Toy", "classes": ["yes", "no"]}
-    runs = put(first, write(tmp_path / "toy", facts, **TABLES), elicitation="stated").runs
-    correct_grades(first, runs[0], [Correction("q1", "Rome", 1.0, note="so be it")], "ann")
-    draw_for_review(first, runs[0], 2, 7, "ann")
-    change_tags(first, runs[0], {"released": "2026-05"}, "ann")
+def test_a_dataset_makes_the_round_trip(first, tmp_path, form, by, corrected_by):
+    first, runs = first
+    second, third = (open_store(tmp_path / name, threads=1) for name in ("second", "third"))
     parts = bundle(first.snapshot(), "toy", form)
     tables = {f"{name}__{form}": export(first, part, form).read() for name, part in parts.tables.items()}
     again = write(tmp_path / "again", json.dumps(parts.facts), questions=None, clues=None, **tables)
@@ -62,7 +73,7 @@ def test_a_dataset_makes_the_round_trip(tmp_path, form, by, corrected_by):
         sides = [store.snapshot().with_grading(grading) for store in (first, second)]
         graded = [side.rows(f"select * from {side.responses(runs)} order by all") for side in sides]
         assert graded[0] == graded[1], grading
-    put(third, write(tmp_path / "questions", facts, **TABLES | {"responses": None, "tags": None}))
     for run in runs:
-        table = responses(first.snapshot(), run, form)
-        assert put_file(third, tmp_path / f"{run}.{form}", export(first, table, form).read(), dataset="toy").runs == [run]
+        (tmp_path / f"{run}.{form}").write_bytes(export(first, responses(first.snapshot(), run, form), form).read())
+    questions = write(tmp_path / "questions", FACTS, **TABLES | {"responses": None, "tags": None})
+    assert put(third, questions, *(tmp_path / f"{run}.{form}" for run in runs), dataset="toy").runs == runs

@@ -54,9 +54,15 @@ def put_table(store, folder, probability, outcome, dataset="simulated", **option
     return put_file(store, folder / f"{dataset}.csv", table(probability, outcome), dataset=dataset, **options)
 
 
+def asked(importing, folder):
+    questions = "question_id,answer\na,no\nb,no\nc,yes\nd,0.5\n"
+    facts = {"dataset": "asked", "kind": "forecast"}
+    return importing(folder / "store", write(folder / "asked", facts, questions=questions, clues=None))
+
+
 @pytest.fixture
-def store(tmp_path):
-    return open_store(tmp_path / "store")
+def store(prefilled):
+    return prefilled(asked)
 
 
 @pytest.fixture(scope="module")
@@ -210,14 +216,7 @@ def test_many_questions_are_summed_alike(store, tmp_path):
 RESPONSES = "question_id,guess,confidence\na,no,0.93\nb,Yes,0.6\nc,,0.2\nd,error,\n"
 
 
-@pytest.fixture
-def bundle(tmp_path):
-    questions = "question_id,answer\na,no\nb,no\nc,yes\nd,0.5\n"
-    return write(tmp_path / "asked", {"dataset": "asked", "kind": "forecast"}, questions=questions, clues=None)
-
-
-def test_an_answer_of_no_is_a_forecast_of_yes(store, bundle, tmp_path):
-    put(store, bundle)
+def test_an_answer_of_no_is_a_forecast_of_yes(store, tmp_path):
     put_file(store, tmp_path / "answers.csv", RESPONSES, dataset="asked", model="m")
     sql = "select question_id, guess, confidence, correct, failed from responses order by 1"
     assert rows(store, sql) == [
@@ -225,8 +224,7 @@ def test_an_answer_of_no_is_a_forecast_of_yes(store, bundle, tmp_path):
     ]  # fmt: skip
 
 
-def test_stated_grades_turn_with_the_guess(store, bundle, tmp_path):
-    put(store, bundle)
+def test_stated_grades_turn_with_the_guess(store, tmp_path):
     text = "question_id,guess,confidence,correct,correct.other\na,no,0.93,1,0\nb,yes,0.6,0,0\n"
     put_file(store, tmp_path / "answers.csv", text, dataset="asked", model="m")
     assert rows(store, "select question_id, confidence, correct from responses order by 1") == [("a", 0.07, 0.0), ("b", 0.6, 0.0)]
@@ -245,16 +243,14 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_a_forecast_is_refused(store, bundle, tmp_path):
-    put(store, bundle)
+def test_what_cannot_be_a_forecast_is_refused(store, tmp_path):
     for text, reason in REFUSED.items():
         with pytest.raises(Refused) as refused:
             put_file(store, tmp_path / "answers.csv", text, dataset="asked", model="m")
         assert any(reason in problem.reason for problem in refused.value.problems), refused.value.problems
 
 
-def test_a_table_without_outcomes_adds_a_run(store, bundle, tmp_path):
-    put(store, bundle)
+def test_a_table_without_outcomes_adds_a_run(store, tmp_path):
     put_file(store, tmp_path / "later.csv", "question_id,probability\na,25\nb,\n", dataset="asked", model="later", percent=True)
     sql = "select question_id, confidence, correct, failed from responses order by 1"
     assert rows(store, sql) == [("a", 0.25, 0.0, False), ("b", 0.0, 0.0, True)]

@@ -15,7 +15,7 @@ from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection import Selection, read_facets, read_selection
-from tests.helpers.bundle_factory import put, put_file, rows, table, write
+from tests.helpers.bundle_factory import put, rows, table, write
 
 QUESTIONS = [f"q{number}" for number in range(1, 9)]
 BUNDLE = {
@@ -40,7 +40,7 @@ def responses(column):
     made = []
     for question, clue in itertools.product(QUESTIONS, range(3)):
         guess = chance.choice([f"Answer {question}", question, "Rome", f"answers {question}"])
-        row = {"question_id": question, "clue": clue, "guess": guess, "confidence": round(chance.random(), 3)}
+        row = {"model": "m", "question_id": question, "clue": clue, "guess": guess, "confidence": round(chance.random(), 3)}
         given = {name: int(chance.random() < share) for name, share in (("first", 0.5), ("second", 0.7), ("third", 0.3))}
         made.append(
             row | {"correct": given[column]} | {f"correct.{name}": value for name, value in given.items() if name != column}
@@ -53,14 +53,10 @@ def graded(tmp_path_factory):
     """A store with the same answers in two datasets, with the grades of another reader in each file, and a run without grades."""
     root = tmp_path_factory.mktemp("graded")
     store = open_store(root / "store", threads=2)
-    for name in ("first", "second"):
-        put(
-            store,
-            write(root / "toy", facts={"dataset": name, "kind": "incremental"}, **BUNDLE, responses=responses(name)),
-            model="m",
-        )
-    plain = "question_id,clue,guess,confidence\n" + "".join(f"{q},0,Answer {q},0.5\n" for q in QUESTIONS)
-    put_file(store, root / "plain.csv", plain, dataset="first", model="plain")
+    plain = "model,question_id,clue,guess,confidence\n" + "".join(f"plain,{q},0,Answer {q},0.5\n" for q in QUESTIONS)
+    runs = {name: {"responses/m": responses(name)} for name in ("first", "second")}
+    runs["first"]["responses/plain"] = plain
+    put(store, *(write(root / name, {"dataset": name, "kind": "incremental"}, **BUNDLE, **runs[name]) for name in runs))
     return store
 
 

@@ -61,12 +61,11 @@ def run(store):
     return rows(store, "select run from runs")[0][0]
 
 
-def review(store, run):
-    """Grade every drawn answer as ``truth`` says."""
-    sample = review_sample(store.snapshot(), run)
-    correct_grades(
-        store, run, [Correction(a.question_id, a.guess, truth(a.question_id, a.clue), a.clue) for a in sample.answers], "bob"
-    )  # fmt: skip
+def review(store, run, grade=lambda answer: truth(answer.question_id, answer.clue)):
+    """Grade every drawn answer, and return them."""
+    drawn = review_sample(store.snapshot(), run).answers
+    correct_grades(store, run, [Correction(a.question_id, a.guess, grade(a), a.clue) for a in drawn], "bob")
+    return drawn
 
 
 def estimated(store, selection=SELECTION):
@@ -264,16 +263,9 @@ def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
         clues = [{"question_id": q, "clue": 0, "text": "some words"} for q in questions]
         put(opened, write(folder / "toy", questions=table([{"question_id": q} for q in questions]), clues=table(clues)))
         answers = [
-            {
-                "question_id": q,
-                "clue": 0,
-                "guess": "ab"[sample > 0],
-                "confidence": 0.5,
-                "correct": int(sample > 0),
-                "sample": sample,
-            }
+            {"question_id": q, "clue": 0, "guess": "ab"[right], "confidence": 0.5, "correct": int(right), "sample": sample}
             for q in questions
-            for sample in range(4)
+            for sample, right in enumerate((False, True, True, True))
         ]
         put_file(opened, folder / "m.csv", table(answers), dataset="toy", model="m")
         return opened
@@ -281,9 +273,8 @@ def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
     store = prefilled(sampled)
     ((run,),) = rows(store, "select run from runs")
     draw_for_review(store, run, 60, 5, "ann")
-    drawn = review_sample(store.snapshot(), run).answers
+    drawn = review(store, run, lambda answer: float(answer.guess == "b"))
     assert {answer.probability for answer in drawn} == {0.25}
-    correct_grades(store, run, [Correction(a.question_id, a.guess, float(a.guess == "b")) for a in drawn], "bob")
     result = estimated(store)
     assert (result.drawn, result.judge_error) == (60, 0)
     assert result.means["accuracy"].value == pytest.approx(0.75)
@@ -315,9 +306,7 @@ def test_each_mean_counts_its_states(prefilled, failed):
     store = prefilled(filled_with_states)
     ((run,),) = rows(store, "select run from runs")
     draw_for_review(store, run, 120, 7, "ann")
-    sample = review_sample(store.snapshot(), run).answers
-    grades = [Correction(a.question_id, a.guess, float(a.guess == "right"), a.clue) for a in sample]
-    correct_grades(store, run, grades, "bob")
+    review(store, run, lambda answer: float(answer.guess == "right"))
     selection = Selection("toy", failed=failed, common=False)
     (row,) = leaderboard(store.snapshot(), selection, [CATALOGUE[key] for key in MEANS]).rows
     estimates = estimated(store, selection).means
@@ -334,6 +323,5 @@ def test_a_metric_with_few_drawn_answers_is_left_out(prefilled):
     store = prefilled(filled_with_states)
     ((run,),) = rows(store, "select run from runs")
     draw_for_review(store, run, 48, 7, "ann")
-    sample = review_sample(store.snapshot(), run).answers
-    correct_grades(store, run, [Correction(a.question_id, a.guess, 1.0, a.clue) for a in sample], "bob")
+    review(store, run, lambda answer: 1.0)
     assert estimated(store).means.keys() == {"accuracy"}, "of 48 drawn answers, fewer than 40 have a confidence"

@@ -25,6 +25,8 @@ OFFERED = Facets(
     values={
         "model": ("alpha", "beta"), "elicitation": ("verbalized", "logit"), "category": ("Arts", "Science"),
         "subcategory": ("Modern",), "radius": (1, 5),
+        "tag.a = b": ("ü",), "tag.reasoning": ("no", "yes"),
+        "attr.in $dataset, it's/~net": ("12.5",), "attr.language": ("ar", "fr"),
     },
     difficulty=(0.1, 0.9), difficulty_source="given",
     runs=(("a1", "alpha", "verbalized"), ("a2", "alpha", "logit"), ("b1", "beta", "logit")), withdrawn=("z9",),
@@ -143,6 +145,9 @@ UNKNOWN = [
     ([("radius", "2")], ["1", "5"]),
     ([("radius", "5.0")], ["1", "5"]),
     ([("human", "people")], ["buzz_share", "release_share", "team_share", "survival"]),
+    ([("tag.reasoning", "maybe")], ["no", "yes"]),
+    ([("attr.language", "de")], ["ar", "fr"]),
+    ([("attr.language", "")], ["ar", "fr"]),
     *(
         ([("binning", text)], ["width10", "width10r", "width10+1", "mass15"])
         for text in ("", "mass", "mass1", "mass101", "mass015", "width5", "mass15 ", "mass٣")
@@ -170,6 +175,9 @@ TWICE = {
 }
 BAD = [
     *(([(key, "x")], "unknown_key", key, key_forms(KEYS)) for key in ("colour", "questions", "Category", "")),
+    *(([(key, "x")], "unknown_key", key, key_forms(KEYS)) for key in ("tag", "tag.", "model.x")),
+    ([("tag.size", "big")], "unknown_key", "tag.size", ["tag.a = b", "tag.reasoning"]),
+    ([("attr.size", "big")], "unknown_key", "attr.size", ["attr.in $dataset, it's/~net", "attr.language"]),
     *((pairs, "unknown_value", pairs[-1][0], allowed) for pairs, allowed in UNKNOWN),
     *(([(key, text)], "bad_value", key, []) for key, texts in MALFORMED.items() for text in texts),
     *(([(key, "x" * 501)], "bad_value", key, []) for key, kind in KEYS.items() if not kind.named),

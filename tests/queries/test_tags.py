@@ -12,7 +12,6 @@ from queries.changes import pinned_version
 from queries.leaderboard import leaderboard
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, write
 
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
@@ -55,26 +54,6 @@ def test_runs_are_chosen_by_their_tags(tagged):
         assert selection.without_filters("runs") == Selection("toy")
     selection = read(snapshot, ("dataset", "toy"), ("tag.reasoning", "yes"), ("tag.a = b", "ü"))
     assert [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items()] == ["reasoning yes", "a = b ü"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "code", "allowed"),
-    [
-        ("tag.size", "big", "unknown_key", ["tag.a = b", "tag.reasoning"]),
-        ("tag.reasoning", "maybe", "unknown_value", ["no", "yes"]),
-    ],
-)
-def test_an_unknown_tag_is_refused_with_the_allowed_ones(tagged, key, value, code, allowed):
-    with pytest.raises(BadRequest) as caught:
-        read(tagged.snapshot(), ("dataset", "toy"), (key, value))
-    assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
-
-
-@pytest.mark.parametrize("key", ["tag", "tag.", "model.x"])
-def test_a_key_without_its_name_is_unknown(tagged, key):
-    with pytest.raises(BadRequest) as caught:
-        read(tagged.snapshot(), ("dataset", "toy"), (key, "yes"))
-    assert caught.value.code == "unknown_key" and "tag.NAME" in caught.value.allowed
 
 
 def test_tags_are_changed(tagged):

@@ -82,8 +82,9 @@ def board(store, shared, items, tmp_path_factory):
     human = np.array([chance.multivariate_hypergeometric(row, 20) for row in counts]) / 20
     made = tmp_path_factory.mktemp("made")
     tempered_ones = {f"RoBERTa-TS-{seed}": tempered(shared, items, seed) for seed in SEEDS}
-    for model, shares in (tempered_ones | {"Oracle": counts / 100, "H2": human}).items():
-        import_paths(store, [write(made, model, items, shares.tolist())], ImportOptions(dataset="chaosnli-snli"))
+    further = (tempered_ones | {"Oracle": counts / 100, "H2": human}).items()
+    files = [write(made, model, items, shares.tolist()) for model, shares in further]
+    import_paths(store, files, ImportOptions(dataset="chaosnli-snli"))
     return {row.model: row for row in leaderboard(store.snapshot(), CHAOS, METRICS).rows}
 
 
@@ -259,9 +260,11 @@ def test_table_2_is_of_seed_0_at_t_2(published, seed_0, votes):
 
     runs = {name: histogram(distributions.total_variation(seed_0[t], pi)) for name, t in (("RoBERTa", 1.0), ("RoBERTa-TS", 2.0))}
     values = {key: [] for key in printed}
-    for seed in range(400):
-        chance = np.random.default_rng(seed)
-        drawn = np.array([chance.multivariate_hypergeometric(row, 20) for row in votes]) / 20
+    each = np.repeat(np.tile(np.arange(3, dtype=np.int8), ITEMS), votes.ravel()).reshape(ITEMS, 100)  # the class of each vote
+    chance = np.random.default_rng(2)
+    for _ in range(400):
+        shown = chance.permuted(each, axis=1)[:, :20]
+        drawn = np.stack([(shown == k).mean(axis=1) for k in range(3)], axis=1)
         reference = histogram(np.abs(drawn - pi).sum(axis=1) / 2)
         for name, run in runs.items():
             values[name, "kl_ref"].append(distributions.kl_divergence(reference, run))

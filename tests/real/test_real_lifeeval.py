@@ -1,14 +1,17 @@
-"""The released answers of eleven models to LifeEval, imported and compared with the figures of the paper."""
+"""The release of LifeEval: its import, the bundled files that are made of it, and the figures of the paper."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy.stats import linregress
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from data.sample import make_lifeeval
 from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -29,37 +32,66 @@ PUBLISHED = {
     "o3-2025-04-16": (761, 0.542, 0.030, 0.541, 0.719, 0.188),
     "Meta-Llama-3.1-8B-Instruct": (800, 0.486, 0.136, 0.599, 1.000, 0.938),
 }
+MODELS = "dataset = 'lifeeval' and not respondents"
 KEYS = ("accuracy", "ece", "mean_confidence", "pct_rounded", "hard_easy_slope")
 
 
 @pytest.fixture(scope="module")
-def imported(store, shared):
-    """Reports by model, after an import of the questions and all answer files."""
-    folder = shared("lifeeval")
-    import_paths(store, [folder / "life_eval_formatted.csv"], ImportOptions())
+def made(tmp_path_factory):
+    """The folder for bundles that are made of the release."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture(scope="module")
+def imported(store, shared, made):
+    """Reports by the names of files, after the import of the whole release by which the bundles are made."""
     reports = {}
-    for path in sorted((folder / "answers").glob("*.csv")):
-        model = path.stem.removeprefix("life_eval_")
-        reports[model] = import_paths(store, [path], ImportOptions(model=model))
+
+    def kept(opened, paths, options):
+        reports[paths[-1].stem] = import_paths(opened, paths, options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(make_lifeeval, "open_store", lambda path, threads: store)
+        patch.setattr(make_lifeeval, "import_paths", kept)
+        make_lifeeval.make_released(shared("lifeeval"), made)
     return reports
+
+
+def test_the_release_gives_the_bundled_files_again(imported, made):
+    files = sorted(path.relative_to(made) for path in made.rglob("*.*"))
+    bundled = make_lifeeval.FOLDER.parent
+    assert len(files) == 2 + 3 * 5 and sum((bundled / path).stat().st_size for path in files) < 1_500_000
+    for path in files:
+        if path.suffix == ".parquet":
+            assert_frame_equal(pl.read_parquet(made / path), pl.read_parquet(bundled / path))
+        else:
+            assert (made / path).read_bytes() == (bundled / path).read_bytes()
+
+
+def of_models(snapshot, *pairs):
+    """Return a leaderboard of the eleven models."""
+    address = [("dataset", "lifeeval"), *pairs, *(("model", model) for model in NAMES.values())]
+    selection = read_selection(address, lambda dataset: read_facets(snapshot, dataset))
+    return leaderboard(snapshot, selection, METRICS)
 
 
 @pytest.fixture(scope="module")
 def board(store, imported):
-    snapshot = store.snapshot()
-    address = [("binning", "width10+1"), ("common", "0")]
-    selection = read_selection(address, lambda dataset: read_facets(snapshot, dataset))
-    return {row.model: row for row in leaderboard(snapshot, selection, METRICS).rows}
+    return {row.model: row for row in of_models(store.snapshot(), ("binning", "width10+1"), ("common", "0")).rows}
 
 
 def test_every_model_is_a_run(store, imported, board):
-    assert set(imported) == set(board) == {*NAMES.values()}
+    assert set(board) == {*NAMES.values()}
     snapshot = store.snapshot()
     assert snapshot.rows(
-        "select count(*), count(distinct sex), count(distinct minimum_age), count(distinct radius) from questions"
+        """select count(*), count(distinct sex), count(distinct minimum_age), count(distinct radius) from questions
+        where dataset = 'lifeeval'"""
     ) == [(808, 2, 101, 4)]
-    assert with_runs(snapshot).rows("select distinct graded from responses where not failed and state is null") == [("table",)]
-    assert snapshot.rows("select distinct elicitation from runs") == [("verbalized",)]
+    assert with_runs(snapshot).rows(
+        f"""select distinct graded, elicitation from responses r join runs using (dataset, run)
+        where {MODELS} and not r.failed and state is null"""
+    ) == [("table", "verbalized")]
+    assert snapshot.rows(f"select count(*) from runs where {MODELS}") == [(11,)]
 
 
 @pytest.mark.parametrize("model", PUBLISHED)
@@ -91,13 +123,13 @@ def test_the_error_of_the_slope_is_that_of_scipy(store, board):
 
 
 def test_skipped_rows_are_reported(store, imported):
-    sql = "select model, skipped, items, no_confidence + unparsed, missing_questions, failed from runs"
+    sql = f"select model, skipped, items, no_confidence + unparsed, missing_questions, failed from runs where {MODELS}"
     for model, skipped, items, other, missing, failed in store.snapshot().rows(sql):
         counts = json.loads(skipped) if skipped else {}
         assert items + other + missing == 808
         # Some rows of a question were followed by another try; o3's file also lacks rows.
         assert sum(counts.values()) == other + failed or model.startswith("o3"), model
-        line = imported[model].lines[-1]
+        line = imported[f"life_eval_{model}"].lines[-1]
         assert all(f"{count:,} row{'s' * (count > 1)}: {reason}" in line for reason, count in counts.items())
 
 
@@ -105,13 +137,14 @@ def test_the_same_files_again_change_nothing(store, imported, shared):
     version = store.version()
     path = shared("lifeeval") / "answers" / "life_eval_gpt-4o.csv"
     report = import_paths(store, [shared("lifeeval") / "life_eval_formatted.csv", path], ImportOptions(model="gpt-4o"))
-    assert report.runs == imported["gpt-4o"].runs
+    assert report.runs == imported["life_eval_gpt-4o"].runs
     assert store.version() == version
 
 
 def test_mean_difficulty(store, imported):
     rows = store.snapshot().rows(
-        "select radius, avg(1 - difficulty) from questions group by rollup (radius) order by radius nulls first"
+        """select radius, avg(1 - difficulty) from questions where dataset = 'lifeeval'
+        group by rollup (radius) order by radius nulls first"""
     )
     assert rows == [
         (r, pytest.approx(mas, abs=5e-5)) for r, mas in [(None, 0.5699), (1, 0.1311), (5, 0.4832), (10, 0.7310), (20, 0.9343)]
@@ -159,9 +192,12 @@ class CommonAnswers:
 @pytest.fixture(scope="module")
 def common(store, imported):
     rows = with_runs(store.snapshot()).rows(
-        """select model, r.confidence, r.correct, q.difficulty, q.radius from responses r join runs using (run)
-        join questions q on q.dataset = r.dataset and q.question_id = r.question_id
-        where (select count(o.confidence) from responses o where o.question_id = r.question_id and not o.failed) = 11
+        f"""with answers as (
+            select model, question_id, r.confidence, r.correct from responses r join runs using (dataset, run)
+            where {MODELS} and not r.failed
+        )
+        select model, r.confidence, r.correct, q.difficulty, q.radius from answers r join questions q using (question_id)
+        where q.dataset = 'lifeeval' and (select count(confidence) from answers where question_id = r.question_id) = 11
         order by model, q.position"""
     )
     by_model = defaultdict(list)
@@ -177,9 +213,7 @@ def table_2(published):
 
 def test_table_2_to_the_last_digit(store, imported, common, table_2):
     """By default, the common questions of the leaderboard are those of the paper. Only the test of rounding differs."""
-    snapshot = store.snapshot()
-    selection = read_selection([("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
-    board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in (*KEYS, "overconfidence")])
+    board = of_models(store.snapshot(), ("binning", "width10r"))
     assert (board.questions, board.common) == (808, COMMON)
     rows = {row.model: row for row in board.rows}
     assert all(row.ranked and row.questions == COMMON for row in rows.values())
@@ -265,12 +299,10 @@ def test_counts_of_the_appendix(common, published):
     assert f"({6244 / judged:.1%})" in printed["flagged by keywords"]
 
 
-def test_the_answers_of_people(imported, store, shared):
-    report = import_paths(store, [shared("lifeeval") / "fin_le_data.csv"], ImportOptions())
-    (run,) = report.runs
+def test_the_answers_of_people(imported, store):
     snapshot = with_runs(store)
-    facts = "select model, items, questions, samples, respondents, failed from runs where run = $run"
-    assert snapshot.rows(facts, {"run": run}) == [("People", 980, 88, 19, True, 0)]
+    ((run, *facts),) = snapshot.rows("select run, model, items, questions, samples, failed from runs where respondents")
+    assert facts == ["People", 980, 88, 19, 0]
     assert snapshot.rows("select count(distinct sample) from responses where run = $run", {"run": run}) == [(98,)]
     # No guess is more probable by the life table than the best guess, which the file states correctly.
     best = snapshot.rows(
@@ -278,3 +310,28 @@ def test_the_answers_of_people(imported, store, shared):
         {"run": run},
     )
     assert best[0][0] < 1e-6
+
+
+def test_every_pair_is_in_a_run(imported, store, shared):
+    """72,185 pairs of confidence and correctness on five question sets."""
+    pairs = records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8"))
+    assert len(pairs) == 72_185
+    report = imported["llm-confidence-correct"]
+    assert report.repaired == {} and report.warnings == []
+    stated = Counter((row["llm"], row["qset"]) for row in pairs)
+    token = Counter((row["llm"], row["qset"]) for row in pairs if row["chosen_token_confidence"] != "NA")
+    snapshot = with_runs(store)
+    runs = snapshot.rows(
+        "select title, model, elicitation, items, failed from runs join datasets using (dataset) where dataset <> 'lifeeval'"
+    )
+    assert {(model, title.removeprefix("LifeEval: "), elicitation): items for title, model, elicitation, items, _ in runs} == {
+        (*key, elicitation): count
+        for elicitation, counts in (("stated", stated), ("token", token))
+        for key, count in counts.items()
+    }
+    assert {failed for *_, failed in runs} == {0}
+    right = sum(row["correct"] == "TRUE" for row in pairs)
+    assert snapshot.rows(
+        """select count(*), sum(r.correct) from responses r join runs using (dataset, run)
+        where elicitation = 'stated' and dataset <> 'lifeeval'"""
+    ) == [(72_185, right)]

@@ -9,9 +9,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
-from data.sample import make_lifeeval
 from data.store import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
@@ -23,7 +21,6 @@ from tests.helpers.paths import ROOT
 
 pytestmark = pytest.mark.real
 
-BUNDLES = make_lifeeval.FOLDER.parent
 MODELS = (
     "claude-3-7-sonnet-20250219", "claude-sonnet-4-20250514", "deepseek-r1", "o3-2025-04-16", "gemini-2.5-pro",
     "claude-3-haiku-20240307", "deepseek-v3", "gpt-4o", "gemini-2.5-flash", "Meta-Llama-3.1-70B-Instruct",
@@ -66,17 +63,6 @@ def gaps(snapshot, metric, printed, scale=1.0):
         assert rows.keys() == {*MODELS}
         result[name] = [abs(scale * rows[model] - value) for model, value in zip(MODELS, values, strict=True)]
     return result
-
-
-def test_the_release_gives_the_bundled_files_again(shared, tmp_path):
-    make_lifeeval.make_released(shared("lifeeval"), tmp_path)
-    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.*"))
-    assert len(files) == 2 + 3 * 5 and sum((BUNDLES / path).stat().st_size for path in files) < 1_500_000
-    for path in files:
-        if path.suffix == ".parquet":
-            assert_frame_equal(pl.read_parquet(tmp_path / path), pl.read_parquet(BUNDLES / path))
-        else:
-            assert (tmp_path / path).read_bytes() == (BUNDLES / path).read_bytes()
 
 
 def test_bundled_pairs_are_those_of_the_release(pairs, snapshot):

@@ -1,4 +1,4 @@
-"""What the page Decide claims holds on simulated calibrated runs: the short form of ``benchmarks/inference.py``."""
+"""What the page Decide shows on simulated calibrated runs is neither too good nor too vague."""
 
 import numpy as np
 import pytest
@@ -8,21 +8,6 @@ from queries.engine.bootstrap import percentile_interval, resample_clusters
 from tests.helpers import decision_simulation as simulation
 
 SEED = 11
-SETTINGS = {"sizes": (20, 60), "clues": (1, 5)}
-
-
-def shortfalls(measurements, allowed=0.02):
-    """Return intervals that cover less than promised, beyond noise and ``allowed``."""
-    return [row for row in measurements if row.measured < row.nominal - allowed - row.noise]
-
-
-def excesses(measurements, allowed):
-    """Return errors that are more frequent than promised, beyond noise and ``allowed``."""
-    return [row for row in measurements if row.measured > row.nominal + allowed + row.noise]
-
-
-def test_intervals_of_the_net_score_cover():
-    assert not shortfalls(simulation.net_score_intervals(300, SEED, **SETTINGS))
 
 
 def test_bootstrap_percentiles_of_the_net_score_do_not_cover():
@@ -35,24 +20,9 @@ def test_bootstrap_percentiles_of_the_net_score_do_not_cover():
     assert covered / 200 < 0.85
 
 
-def test_intervals_at_the_own_threshold_cover():
-    rows = list(simulation.own_threshold_intervals(200, SEED, **SETTINGS))
-    assert not shortfalls(row for row in rows if row.nominal > 0.5)
-    assert not excesses((row for row in rows if row.nominal < 0.5), 0.0)
-
-
 def test_a_threshold_judged_with_hindsight_is_too_good():
     same, fitted = simulation.own_threshold_bias(400, SEED, "0 to 1", 60, 75)
     assert same > 0.05 > 0 > fitted
-
-
-def test_verdicts_on_two_runs_are_rarely_false():
-    """Family-wise: whatever the page says of any t. The pair of a board is given, or the best two of eight by the Brier score."""
-    assert not excesses(simulation.verdicts(100, SEED, **SETTINGS), 0.02)
-
-
-def test_bands_of_confident_runs_hold_the_whole_curve():
-    assert not shortfalls(simulation.curve_bands(200, SEED, **SETTINGS))
 
 
 @pytest.mark.parametrize("seed", range(10))

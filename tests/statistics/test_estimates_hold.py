@@ -1,12 +1,14 @@
-"""Estimates have the right mean in simulations, however few answers there are."""
+"""Estimates have the right mean in simulations, however few answers there are, and on the likelier side of forecasts."""
 
 import numpy as np
 import pytest
 
 from data.recalibration_maps import distribution_temperature, tempered
+from data.sufficient_statistics import likelier_side
 from queries.engine.inference import interval_of_mean, wilson_interval
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.sorted_items import auroc
+from tests.helpers.forecast_simulation import ACCURACY, BASE_RATES, forecasts, true_values
 
 SEED = 11
 
@@ -47,3 +49,12 @@ def test_intervals_of_means_over_datasets_cover():
         low, high = interval_of_mean(values, *wilson_interval(values, sizes))
         held += low <= share.mean() <= high
     assert 0.94 <= held / 2_000 <= 0.97
+
+
+@pytest.mark.parametrize("base_rate", BASE_RATES)
+def test_the_likelier_side_is_right_as_often_as_the_forecaster(base_rate):
+    probability, outcome = forecasts(np.random.default_rng(SEED), 1, 200_000, base_rate)
+    confidence, correct = likelier_side(probability[0], outcome[0])
+    assert correct.mean() == pytest.approx(ACCURACY, abs=0.004)
+    assert np.mean(2 * correct - 1) == pytest.approx(true_values()["net_score"], abs=0.008)
+    assert np.mean((confidence - correct) ** 2) == pytest.approx(true_values()["brier"], abs=0.004)

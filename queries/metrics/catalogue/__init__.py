@@ -11,13 +11,13 @@ from queries.metrics.catalogue.calibration_tests import CALIBRATION_TESTS
 from queries.metrics.catalogue.distributions import VOTES
 from queries.metrics.catalogue.ece_variants import VARIANTS
 from queries.metrics.catalogue.item_totals import ITEMS
-from queries.metrics.catalogue.paper_contradictions import NOTES, Note
+from queries.metrics.catalogue.paper_contradictions import NOTES
 from queries.metrics.catalogue.per_question import QUESTIONS
 from queries.metrics.catalogue.selective import SELECTIVE
 from queries.metrics.catalogue.sorted_items import PAIRS
 from queries.metrics.metric import Metric, MetricFacts
 
-__all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VARIANTS", "VOTES", "Note"]
+__all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VARIANTS", "VOTES"]
 
 # Key of each family: its title, what its metrics are computed from, and the metrics, in display order.
 FAMILIES: dict[str, tuple[str, str, tuple[MetricFacts, ...]]] = {

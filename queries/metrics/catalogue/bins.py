@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -52,25 +53,29 @@ def _residual(totals: Sums, conventions: Conventions) -> Floats:
     return score - (reliability - resolution + uncertainty)
 
 
+_distance_of_bins = partial(
+    Metric,
+    direction="lower",
+    reads=columns(*BIN_COLUMNS),
+    binned=True,
+    axioms=(),
+    counterexamples=NOT_EVEN_U_OR_O,
+    gaps=_gaps,
+)
+
 BIN_METRICS = (
-    Metric(
+    _distance_of_bins(
         key="ece",
         name="Expected calibration error",
         label="ECE",
         symbol=r"\mathrm{ECE}",
-        direction="lower",
         formula=r"\sum_b \frac{n_b}{N}\,\lvert \bar c_b - \bar y_b \rvert",
         words="Mean absolute difference between confidence and accuracy over bins of confidence, weighted by the items per bin.",
         source="Naeini et al. 2015; GRACE app. G; LifeEval eq. 9",
-        reads=columns(*BIN_COLUMNS),
         value=binned(bins.ece),
-        binned=True,
         caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, especially with few "
         "items. Its interval contains 0 unless a test shows that the run is not calibrated.",
-        axioms=(),
-        counterexamples=NOT_EVEN_U_OR_O,
         distance="sum",
-        gaps=_gaps,
     ),
     Metric(
         key="ece_debiased",
@@ -102,42 +107,30 @@ BIN_METRICS = (
         ),
         interval_of="ece",
     ),
-    Metric(
+    _distance_of_bins(
         key="max_ce",
         name="Maximum calibration error",
         label="max CE",
         symbol=r"\mathrm{max\,CE}",
-        direction="lower",
         formula=r"\max_b \lvert \bar c_b - \bar y_b \rvert",
         words="Largest absolute difference between confidence and accuracy in any non-empty bin.",
         source="Naeini et al. 2015; Sakai eq. 1",
-        reads=columns(*BIN_COLUMNS),
         value=binned(bins.max_ce),
-        binned=True,
         caveat="Two papers call it MCE, a name that GRACE uses for something else. A bin with a single item can determine it.",
-        axioms=(),
-        counterexamples=NOT_EVEN_U_OR_O,
         distance="maximum",
-        gaps=_gaps,
     ),
-    Metric(
+    _distance_of_bins(
         key="reliability",
         name="Reliability",
         label="REL",
         symbol=r"\mathrm{REL}",
-        direction="lower",
         formula=r"\sum_b \frac{n_b}{N} (\bar c_b - \bar y_b)^2",
         words="Mean squared difference between confidence and accuracy over bins, weighted by the items per bin: the calibration "
         "part of the Brier score.",
         source="Murphy 1973",
-        reads=columns(*BIN_COLUMNS),
         value=_murphy_part(0),
-        binned=True,
         caveat="Depends on the binning; the residual shows how much. Biased upwards, like ECE.",
-        axioms=(),
-        counterexamples=NOT_EVEN_U_OR_O,
         distance="square",
-        gaps=_gaps,
     ),
     Metric(
         key="resolution",

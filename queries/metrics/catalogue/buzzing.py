@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from queries.metrics.metric import AnalysisMetric
+from functools import partial
 
-ADDRESS = "/api/v1/buzz"
+from queries.metrics.metric import AnalysisMetric, Need
+
 NO_BUZZ = "no answer of the run has a score on the chosen scale, or the run never buzzes"
 NO_HEARD = "no human team heard any of these questions"
+OF_PEOPLE: tuple[Need, ...] = ("correctness", "confidence", "human buzzes")
+_of_buzz = partial(AnalysisMetric, address="/api/v1/buzz")
 
 BUZZING = (
-    AnalysisMetric(
+    _of_buzz(
         key="buzzpoint",
         name="Fraction revealed at the buzz",
         label="Buzzpoint",
@@ -20,12 +23,11 @@ BUZZING = (
         "confidence (or sum of token log-probabilities) is strictly above the threshold.",
         source="GRACE (Sung et al. 2025) app. E.3",
         needs=("confidence",),
-        address=ADDRESS,
         fields=("explorer.runs.outcome.revealed", "explorer.runs.outcome.buzzes", "explorer.runs.outcome.no_buzz"),
         caveat="Early is not good by itself: a run can buzz early and be wrong. Questions without a buzz are counted separately.",
         undefined=NO_BUZZ,
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="expected_wins",
         name="Expected wins",
         label="Expected wins",
@@ -35,7 +37,6 @@ BUZZING = (
         words="Probability that nobody answered before the run's buzz, counted only if the buzz is correct and 0 without a buzz; "
         "a mean over questions. 1 − h of the dataset's own human curve can replace the polynomial.",
         source="GRACE app. E.3",
-        address=ADDRESS,
         fields=(
             "explorer.runs.outcome.expected_wins",
             "explorer.runs.optimum.expected_wins",
@@ -44,7 +45,7 @@ BUZZING = (
         caveat="The best threshold is chosen and evaluated on the same questions, so its value is slightly optimistic.",
         undefined=NO_BUZZ,
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="system_score",
         name="System score",
         label="Score",
@@ -56,13 +57,12 @@ BUZZING = (
         words="Points per question against a human team that heard it, averaged over all such teams: 10 for a correct buzz that "
         "comes first, −5 for an incorrect one that comes first, before the end.",
         source="GRACE sec. 4, with quizbowl scoring",
-        needs=("correctness", "confidence", "human buzzes"),
-        address=ADDRESS,
+        needs=OF_PEOPLE,
         fields=("explorer.runs.outcome.score", "explorer.runs.curve.score"),
         caveat="The team's own points are not subtracted.",
         undefined=NO_HEARD,
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="win_probability",
         name="Win probability",
         label="Win",
@@ -72,8 +72,7 @@ BUZZING = (
         words="Probability of answering a question correctly before a random human team that heard it does; exact, over all "
         "teams of each question.",
         source="Clueline; after GRACE app. E.3",
-        needs=("correctness", "confidence", "human buzzes"),
-        address=ADDRESS,
+        needs=OF_PEOPLE,
         fields=("explorer.runs.outcome.win", "explorer.runs.outcome.loss", "explorer.runs.curve.win"),
         caveat="If others ended a team's question before the run's buzz, the team might still have answered it: the part that "
         "rests on such teams is reported as unsure.",
@@ -89,13 +88,13 @@ BUZZING = (
         words="Share of the questions that people heard on which the run's buzz is right and before the median of the correct "
         "human buzzes; also by category, and with some words more or fewer.",
         source="Clueline",
-        needs=("correctness", "confidence", "human buzzes"),
+        needs=OF_PEOPLE,
         address="/api/v1/buzz/median",
         fields=("runs.earlier.share", "runs.within.share", "runs.categories.earlier.share"),
         caveat="The median is that of teams that were right. Where others ended the question, slower teams are not in it.",
         undefined=NO_HEARD,
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="cumulative_buzzes",
         name="Cumulative buzzes",
         label="Buzz curves",
@@ -105,13 +104,12 @@ BUZZING = (
         words="Correct and incorrect buzzes up to a fraction of the question, per question heard: for people, for their "
         "quartiles Q1 to Q4 by total correct buzzes, and for each run.",
         source="GRACE fig. 4",
-        needs=("correctness", "confidence", "human buzzes"),
-        address=ADDRESS,
+        needs=OF_PEOPLE,
         fields=("curves.curves.correct", "curves.curves.incorrect"),
         caveat="Teams heard different questions. The quartiles are computed over the whole selection.",
         undefined="nobody buzzed in these questions",
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="accuracy_by_fraction",
         name="Accuracy by fraction revealed",
         label="Accuracy by fraction",
@@ -122,12 +120,11 @@ BUZZING = (
         "that have such a clue.",
         source="GRACE fig. 5, table 2",
         needs=("correctness",),
-        address=ADDRESS,
         fields=("accuracy.runs.fractions.accuracy", "accuracy.teams.fractions.right"),
         caveat="A question whose first clue ends later has no such clue, and is counted as left out.",
         undefined="no clue ends by that fraction",
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="buzz_given_correct",
         name="P(buzz | correct)",
         label="P(buzz | correct)",
@@ -136,12 +133,11 @@ BUZZING = (
         formula=r"\frac{\sum_q [\text{buzz}]\, y_{t^*}}{\sum_q \sum_{t \le t^*} y_t}",
         words="Of the clues up to and including the first buzz where the guess is correct, the share on which the run buzzed.",
         source="GRACE sec. 5.1, fig. 6",
-        address=ADDRESS,
         fields=("habits.runs.given_correct",),
         caveat="Unknown for people: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was correct before or at the buzz",
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="buzz_given_incorrect",
         name="P(buzz | incorrect)",
         label="P(buzz | incorrect)",
@@ -150,12 +146,11 @@ BUZZING = (
         formula=r"\frac{\sum_q [\text{buzz}]\, (1 - y_{t^*})}{\sum_q \sum_{t \le t^*} (1 - y_t)}",
         words="Of the clues up to and including the first buzz where the guess is incorrect, the share on which the run buzzed.",
         source="GRACE sec. 5.1, fig. 6",
-        address=ADDRESS,
         fields=("habits.runs.given_incorrect",),
         caveat="Unknown for people: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was incorrect before or at the buzz",
     ),
-    AnalysisMetric(
+    _of_buzz(
         key="survey_score",
         name="Survey score",
         label="Survey score",
@@ -167,7 +162,6 @@ BUZZING = (
         words="20 − 20 × (share of the clues seen) for a correct buzz, −5 for an incorrect one, 0 without a buzz; a mean over "
         "questions. It splits people into an upper and a lower half.",
         source="GRACE app. F.3",
-        address=ADDRESS,
         fields=("habits.runs.survey_score", "habits.teams.survey_score"),
         caveat="A correct buzz on the last clue is worth 0, the same as no buzz.",
         undefined=NO_BUZZ,

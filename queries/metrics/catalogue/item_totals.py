@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,8 @@ def _rewards(t: Sums) -> tuple[Floats, Floats]:
 def _if_answered_or_not(reward: Floats) -> tuple[Floats, Floats]:
     return np.minimum(reward, 0), np.maximum(reward, 0)
 
+
+_reward = partial(Metric, direction="higher", of_likelier_side=True, reads=columns(*REWARD_COLUMNS), axioms=("U", "O", "UO"))
 
 ITEMS = with_sides(
     Metric(
@@ -190,50 +193,38 @@ ITEMS = with_sides(
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
     ),
-    Metric(
+    _reward(
         key="hmr",
         name="Harmonic mean of rewards",
         label="HMR",
         symbol=r"\mathrm{HMR}",
-        direction="higher",
         formula=r"\frac{(\beta^2 + 1) R_O R_U}{\beta^2 R_O + R_U}",
         words="Harmonic mean of two rewards: R_O for low confidence when wrong, and R_U for high confidence when right.",
         source="Sakai eq. 8 and its footnote on beta",
-        of_likelier_side=True,
-        reads=columns(*REWARD_COLUMNS),
         value=lambda t, conventions: item_totals.hmr(*_rewards(t), conventions.beta),
         caveat="Rewards confidences of 0 and 1: a perfectly calibrated model with middling confidences does not reach 1.",
-        axioms=("U", "O", "UO"),
     ),
-    Metric(
+    _reward(
         key="r_over",
         name="Overconfidence reward R_O",
         label="Reward R_O",
         symbol="R_O",
-        direction="higher",
         formula=r"1 - \frac{\sum_i (1 - y_i) c_i}{\sum_i (1 - y_i)}",
         words="One minus the mean confidence of incorrect items.",
         source="Sakai eq. 6",
-        of_likelier_side=True,
-        reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[0],
         caveat="1 if nothing is incorrect.",
-        axioms=("U", "O", "UO"),
     ),
-    Metric(
+    _reward(
         key="r_under",
         name="Underconfidence reward R_U",
         label="Reward R_U",
         symbol="R_U",
-        direction="higher",
         formula=r"1 - \frac{\sum_i y_i (1 - c_i)}{\sum_i y_i}",
         words="The mean confidence of correct items.",
         source="Sakai eq. 7",
-        of_likelier_side=True,
-        reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[1],
         caveat="1 if nothing is correct.",
-        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="macro_ce",

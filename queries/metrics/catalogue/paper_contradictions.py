@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Note:
-    """A contradiction or gap in a source, and what this product does. ``metrics`` are keys of those concerned."""
+class SourceNote(msgspec.Struct, frozen=True):
+    """A contradiction or gap in a source."""
 
     key: str
     title: str
     source: str
-    text: str
-    metrics: tuple[str, ...] = ()
+    text: str  # with what this product does
+    metrics: tuple[str, ...]  # keys of those concerned
 
 
 NOTES = (
-    Note(
+    SourceNote(
         key="grace-table-6",
         title="CalScore's example applies r to a sum",
         source="GRACE app. L, table 6",
@@ -26,7 +25,7 @@ NOTES = (
         "equation 1.",
         metrics=("calscore", "calscore_weighted"),
     ),
-    Note(
+    SourceNote(
         key="grace-weights",
         title="CalScore above MCE",
         source="GRACE eq. 1, the tables and the released code",
@@ -37,7 +36,7 @@ NOTES = (
         "the fourth curve is human=release_share.",
         metrics=("calscore", "calscore_weighted", "grace_mce"),
     ),
-    Note(
+    SourceNote(
         key="grace-table-7",
         title="CalScore squared's example calls increments cumulative",
         source="GRACE app. M, table 7",
@@ -46,7 +45,7 @@ NOTES = (
         "squared 0.2278. The text's 0.53 for the reward fits neither reading. Here: increments.",
         metrics=("calscore2",),
     ),
-    Note(
+    SourceNote(
         key="grace-table-1",
         title="A column of table 1 is printed twice",
         source="GRACE table 1 and app. N",
@@ -55,7 +54,7 @@ NOTES = (
         "in app. N. The ranks in the rows of table 1 are not in order.",
         metrics=("calscore", "calscore2"),
     ),
-    Note(
+    SourceNote(
         key="grace-app-k",
         title="A table of MCE headed CalScore",
         source="GRACE app. K, table 5",
@@ -63,7 +62,7 @@ NOTES = (
         "logit: 0.76, compared with MCE 0.766 and CalScore 0.846).",
         metrics=("calscore", "grace_mce"),
     ),
-    Note(
+    SourceNote(
         key="grace-polynomial",
         title="A constant is missing from the win polynomial",
         source="GRACE app. E.3",
@@ -71,14 +70,14 @@ NOTES = (
         "1.278 t² + 0.588 t³ is 1 at t = 0 and 0.3875 at t = 1. Here: with the constant 1.",
         metrics=("expected_wins",),
     ),
-    Note(
+    SourceNote(
         key="mce",
         title="MCE means two things",
         source="GRACE sec. 4.2; Naeini et al. 2015; Sakai eq. 1",
         text="Sakai and Naeini call the maximum calibration error MCE; GRACE's MCE is a mean. Here the bare name is never used.",
         metrics=("max_ce", "grace_mce"),
     ),
-    Note(
+    SourceNote(
         key="sakai-ks-ties",
         title="Ties in KS depend on the order of rows",
         source="Sakai eq. 4, example 2",
@@ -87,7 +86,7 @@ NOTES = (
         "sequential KS takes them one by one, by question and clue.",
         metrics=("ks", "ks_sequential"),
     ),
-    Note(
+    SourceNote(
         key="sakai-slips",
         title="Slips in the examples",
         source="Sakai sec. 4.2.1, example 3 and appendix",
@@ -97,7 +96,7 @@ NOTES = (
         "completely.",
         metrics=("ece", "ks_sequential", "nbr"),
     ),
-    Note(
+    SourceNote(
         key="lifeeval-bins",
         title="Bins are closed on one side or the other",
         source="LifeEval text and figure 2, against its formula",
@@ -106,7 +105,7 @@ NOTES = (
         "binning=width10r selects the formula's bins, binning=width10+1 the text's.",
         metrics=("ece", "ece_debiased", "max_ce", "reliability", "resolution", "residual"),
     ),
-    Note(
+    SourceNote(
         key="lifeeval-table-2",
         title="Table 2 is over 751 questions",
         source="LifeEval table 2 and app. B",
@@ -116,7 +115,7 @@ NOTES = (
         "others. Here: multiples of 5 % to within 1e-9.",
         metrics=("accuracy", "ece", "mean_confidence", "pct_rounded", "hard_easy_slope"),
     ),
-    Note(
+    SourceNote(
         key="lifeeval-interval",
         title="Both ends of an interval of years",
         source="LifeEval eq. 3",
@@ -125,7 +124,7 @@ NOTES = (
         "Here: half-open.",
         metrics=("accuracy", "ece", "overconfidence", "hard_easy_slope"),
     ),
-    Note(
+    SourceNote(
         key="lifeeval-mas",
         title="The mean of MAS",
         source="LifeEval",
@@ -133,7 +132,7 @@ NOTES = (
         "questions, it is 0.1311, 0.4832, 0.7310 and 0.9343 for radius 1, 5, 10 and 20.",
         metrics=("accuracy",),
     ),
-    Note(
+    SourceNote(
         key="head-to-head",
         title="Rooms in which at most one team can be right",
         source="GRACE sec. 4.3, quizbowl's rules",
@@ -142,7 +141,7 @@ NOTES = (
         "difficulty is 1 - the share of rooms in which the question was answered correctly.",
         metrics=("calscore2", "hard_easy_slope"),
     ),
-    Note(
+    SourceNote(
         key="failed-calls",
         title="Calls that got no answer",
         source="GRACE's challenge files, LifeEval's answers",
@@ -152,7 +151,7 @@ NOTES = (
         "in the net score; metrics that need a confidence always leave them out.",
         metrics=("brier", "ece", "accuracy"),
     ),
-    Note(
+    SourceNote(
         key="baan-ties",
         title="Ties in a ranking of classes",
         source="Baan et al. 2022",
@@ -161,7 +160,7 @@ NOTES = (
         "Here: as in the code, with a variant in which any order of tied classes counts as equal.",
         metrics=("rank_cs", "rank_cs_tied"),
     ),
-    Note(
+    SourceNote(
         key="baan-table-2",
         title="Which run and which histogram",
         source="Baan et al. 2022, table 2, figure 5 and app. B.1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -70,8 +71,10 @@ def _slope_error(t: Sums, conventions: Conventions) -> Floats:
     return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
+_averaged = partial(Metric, value=mean, level="question")
+
 QUESTIONS = with_sides(
-    Metric(
+    _averaged(
         key="calscore",
         name="CalScore",
         label="CalScore",
@@ -83,8 +86,6 @@ QUESTIONS = with_sides(
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda conventions: ("items", _calscore_column(conventions)),
         contributions=_calscore,
-        value=mean,
-        level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard any of these questions",
         caveat="The weights 1 - h_t are not normalised: where people know the answer early, every model is near 0.5. "
@@ -92,7 +93,7 @@ QUESTIONS = with_sides(
         axioms=("U", "O", "UO"),
         axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
-    Metric(
+    _averaged(
         key="calscore_weighted",
         name="CalScore, normalised weights",
         label="CalScore w.",
@@ -105,8 +106,6 @@ QUESTIONS = with_sides(
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore_column(c), f"{c.human or CALSCORE_CURVE}_weight"),
         contributions=_calscore_weighted,
-        value=mean,
-        level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or people knew them at every clue",
         caveat="Not the paper's definition. It explains why the paper's tables have CalScore above MCE, but does not reproduce "
@@ -114,7 +113,7 @@ QUESTIONS = with_sides(
         axioms=("U", "O", "UO"),
         axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
-    Metric(
+    _averaged(
         key="calscore2",
         name="CalScore squared",
         label="CalScore\u00b2",
@@ -127,8 +126,6 @@ QUESTIONS = with_sides(
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore2_column(c),),
         contributions=lambda sums, c: mean_over_questions(arrays.clip(1 - sums[_calscore2_column(c)])),
-        value=mean,
-        level="question",
         human="team_share",
         of_teams=True,
         undefined="no human team heard any of these questions",
@@ -138,7 +135,7 @@ QUESTIONS = with_sides(
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
-    Metric(
+    _averaged(
         key="grace_mce",
         name="GRACE's mean calibration error",
         label="GRACE MCE",
@@ -150,13 +147,11 @@ QUESTIONS = with_sides(
         of_likelier_side=True,
         reads=columns("items", "sign_confidence"),
         contributions=lambda sums, _: mean_over_questions(per_question.grace_mce(sums["sign_confidence"], sums["items"])),
-        value=mean,
-        level="question",
         caveat="The paper calls it MCE, which elsewhere means the maximum calibration error. Rewards accuracy as much as "
         "calibration.",
         axioms=("U", "O", "UO"),
     ),
-    Metric(
+    _averaged(
         key="human_tau",
         name="Confidence follows people",
         label="Human \u03c4",
@@ -171,14 +166,12 @@ QUESTIONS = with_sides(
         counted=ORDERED,
         reads=lambda c: ("confidence_apart", _of_people(c, "apart"), _of_people(c, "concordance")),
         contributions=_human_tau,
-        value=mean,
-        level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or confidence or the human curve never changes within one",
         caveat="Only the order within a question counts, not whether answers are right. The share of correct buzzes is often 1 "
         "from the first buzz on; under human=team_share or human=survival, more questions count.",
     ),
-    Metric(
+    _averaged(
         key="human_area",
         name="Area between confidence and people",
         label="Human area",
@@ -191,8 +184,6 @@ QUESTIONS = with_sides(
         needs=("confidence", "human buzzes"),
         reads=lambda c: ("words", _of_people(c, "area")),
         contributions=_human_area,
-        value=mean,
-        level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard any of these questions",
         caveat="A run that knows answers before people do, and says so, is far from them: this is likeness, not calibration.",

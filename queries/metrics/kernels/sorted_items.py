@@ -70,8 +70,7 @@ def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Fl
     """Compute the Pearson correlation of confidence and correctness. LifeEval table 2.
 
     It is computed from the items because sums of squares cancel if a model's confidences are close together. Both are first
-    centred on all items, which leaves little to cancel in a replicate. It is in [-1, 1], and NaN where
-    either does not vary.
+    centred on all items, which leaves little to cancel in a replicate. It is in [-1, 1], and NaN where either does not vary.
     """
     x, y = _centred(confidence), _centred(correct)
     items, of_x, of_y, of_xx, of_yy, of_xy = weights.sums(np.ones_like(x), x, y, x * x, y * y, x * y)

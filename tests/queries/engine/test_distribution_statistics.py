@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 
 import numpy as np
 import pytest
@@ -25,10 +24,8 @@ from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs
 from tests.helpers.small_polls import YES_NO, write_polls, write_quiz
 from tests.helpers.small_store import write_csv
-from tests.helpers.strategies import selections
 
 VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
-DATASETS = st.sampled_from(["polls", "quiz"])
 POLLS = Selection("polls", common=False)
 MANY = examples(30)
 
@@ -39,39 +36,6 @@ def cells(polled, selection, *keys):
 
 
 # -- from the store ----------------------------------------------------------------------------------------------------
-
-
-@examples(50)
-@given(data=st.data(), dataset=DATASETS)
-def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data, dataset):
-    selection = data.draw(selections(polled_offered[dataset]))
-    board = leaderboard(polled, selection, VOTES)
-    for row in board.rows:
-        answered = list(polled_rows[dataset].answered(selection, row.run).values())
-        for metric in VOTES:
-            cell, expected = row.metrics[metric.key], reference_vote_metrics.METRICS[metric.key](answered, selection.conventions)
-            assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
-            assert cell.value is None or metric.low <= cell.value <= metric.high, metric.key
-            assert cell.questions == reference_vote_metrics.used(metric.key, answered)
-            assert cell.missing == (metric.undefined if math.isnan(expected) else None)
-
-
-@examples(30)
-@given(data=st.data(), dataset=DATASETS)
-def test_metric_per_question_matches_reference(polled, polled_rows, polled_offered, data, dataset):
-    selection = data.draw(selections(polled_offered[dataset]))
-    evidence = gather(polled, selection, VOTES)
-    ends = np.append(evidence.starts, len(evidence.questions))[1:]
-    for metric in VOTES:
-        if metric.binned and selection.conventions.mass_bins and dataset == "quiz":
-            continue  # its items lie in the bins of the whole selection
-        values = evidence.per_question(metric)
-        for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
-            answered = polled_rows[dataset].answered(selection, run.run)
-            expected = [
-                reference_metrics.METRICS[metric.key]([question], selection.conventions) for question in answered.values()
-            ]
-            assert values[start:end] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
 
 
 def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
@@ -165,25 +129,27 @@ def test_distributions_are_compared_once_for_each_run(polled):
     assert [len(part) for part in first] == [14, 14, 0, 5, 14] and all(part.nbytes for part in first)
 
 
-@pytest.mark.parametrize("write", [write_polls, write_quiz])
-def test_other_votes_give_other_metrics(importing, tmp_path, write):
-    write(tmp_path / "bundle")
+def test_other_votes_give_other_metrics(importing, tmp_path):
+    folders = {"polls": tmp_path / "polls", "quiz": tmp_path / "quiz"}
+    write_polls(folders["polls"])
+    write_quiz(folders["quiz"])
 
     def metrics(store):
-        evidence = gather(store.snapshot(), Selection(write.__name__.removeprefix("write_"), common=False), VOTES)
-        return {metric.key: evidence.values(metric) for metric in VOTES}
+        evidences = {name: gather(store.snapshot(), Selection(name, common=False), VOTES) for name in folders}
+        return {(name, metric.key): evidences[name].values(metric) for name in folders for metric in VOTES}
 
-    store = importing(tmp_path / "store", tmp_path / "bundle")
+    store = importing(tmp_path / "store", *folders.values())
     before = metrics(store)
-    with (tmp_path / "bundle" / "votes.csv").open(encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(lines)
-    votes = [int(row[2]) for row in rows]
-    write_csv(tmp_path / "bundle" / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
-    import_paths(store, [tmp_path / "bundle"], ImportOptions(replace=True))
-    after, alone = metrics(store), metrics(importing(tmp_path / "other", tmp_path / "bundle"))
+    for folder in folders.values():
+        with (folder / "votes.csv").open(encoding="utf-8", newline="") as lines:
+            head, *rows = csv.reader(lines)
+        votes = [int(row[2]) for row in rows]
+        write_csv(folder / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
+    import_paths(store, [*folders.values()], ImportOptions(replace=True))
+    after, alone = metrics(store), metrics(importing(tmp_path / "other", *folders.values()))
     for key, values in after.items():
         np.testing.assert_array_equal(values, alone[key])
-    assert not np.allclose(after["dist_ce"], before["dist_ce"], equal_nan=True)
+    assert not any(np.allclose(after[name, "dist_ce"], before[name, "dist_ce"], equal_nan=True) for name in folders)
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------

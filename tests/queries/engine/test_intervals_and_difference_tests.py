@@ -27,16 +27,13 @@ BINNINGS = ("width10", "width10r", "width10+1", "mass3")
 @pytest.mark.parametrize("binning", BINNINGS)
 def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning):
     evidence = gather(snapshot, RELAY.replace(conventions=Conventions(binning)), METRICS)
-    questions = np.arange(evidence.selected)
+    left_out = [evidence.select_rows(evidence.places != question) for question in range(evidence.selected)]
     for metric in METRICS:
         if metric.cross_fitted and binning == "mass3":
             continue  # its bins stay those of all the data
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         counts = evidence.questions_with(metric)
-        without = {}
-        for question in questions:
-            kept = evidence.select_rows(evidence.places != question)
-            without[question] = dict(zip((run.run for run in kept.runs), kept.values(metric), strict=True))
+        without = [dict(zip((run.run for run in kept.runs), kept.values(metric), strict=True)) for kept in left_out]
         for index, run in enumerate(evidence.runs):
             answered = evidence.places[evidence.starts[index] : evidence.ends[index]]
             defined = np.isfinite(pseudo_values[:, index])

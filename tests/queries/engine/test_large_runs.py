@@ -14,7 +14,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
 
-QUESTIONS, CLUES, CATEGORIES = 26_000, 6, 3  # more answers than a thread reads at once, and questions across blocks of rows
+QUESTIONS, CLUES, CATEGORIES = 10_500, 12, 3  # more answers than a thread reads at once, and questions across blocks of rows
 
 
 @pytest.fixture(scope="module")

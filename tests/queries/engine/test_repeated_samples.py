@@ -20,7 +20,7 @@ from queries.recalibration import recalibration
 from queries.runs import responses
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
-from tests.helpers.bundle_factory import put, put_file, refusal, table, write
+from tests.helpers.bundle_factory import put, refusal, table, write
 from tests.helpers.run_tables import with_runs
 
 LENGTHS = {f"q{index}": 1 + index % 4 for index in range(10)}
@@ -69,12 +69,11 @@ def sampled(tmp_path_factory):
             {"question_id": name, "clue": clue, "text": "one two"} for name, clues in LENGTHS.items() for clue in range(clues)
         ]),
         exposures=table(heard), buzzes=table(buzzes),
+        responses=table([row | {"model": "drawn"} for row in rows] + [
+            row | {"sample": "", "model": sample} for sample in SAMPLES for row in rows if row["sample"] == sample
+        ]),
     )  # fmt: skip
     put(store, folder / "relay")
-    put_file(store, folder / "drawn.csv", table(rows), dataset="relay", model="drawn")
-    for sample in SAMPLES:
-        text = table([row | {"sample": ""} for row in rows if row["sample"] == sample])
-        put_file(store, folder / f"{sample}.csv", text, dataset="relay", model=sample)
     yield store, rows
     store.close()
 

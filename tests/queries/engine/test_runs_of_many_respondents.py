@@ -33,10 +33,8 @@ def polled(tmp_path_factory):
     ]  # fmt: skip
     difficulty = [{"question_id": name, "answer": "a", "difficulty": round(chance.random(), 3)} for name in QUESTIONS]
     store = open_store(folder / "store", threads=1)
-    put(
-        store,
-        write(folder / "poll", {"dataset": "poll", "kind": "single", "title": "Poll"}, questions=table(difficulty), clues=None),
-    )
+    facts = {"dataset": "poll", "kind": "single", "title": "Poll"}
+    put(store, write(folder / "poll", facts, questions=table(difficulty), clues=None))
     put_file(store, folder / "people.csv", table(rows), dataset="poll", model="People", respondents=True)
     text = table([row | {"sample": ""} for row in {row["question_id"]: row for row in rows}.values()])
     put_file(store, folder / "model.csv", text, dataset="poll", model="Model")

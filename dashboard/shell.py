@@ -17,7 +17,7 @@ from dash.development.base_component import Component
 from dashboard.access import signed_links
 from dashboard.http.messages import public_message
 from dashboard.http.paths import SELECTION, address
-from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, read_page, register
+from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, page, read_page
 from dashboard.service import service
 from dashboard.ui.controls import active_filters, control, filter_bar
 from dashboard.ui.drawing import Drawing, as_json, divide_page
@@ -175,9 +175,7 @@ def _nothing(request: object) -> list[Component | None]:
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 
-NOWHERE = register(
-    Page(name="nowhere", path="", title="No such page", draw=_nothing, check=_nothing, parameters=PageParameters, filters=())
-)
+page("", "No such page", PageParameters, name="nowhere", check=_nothing)(_nothing)
 
 
 def install(app: Dash) -> None:

@@ -20,7 +20,7 @@ from dashboard.http.responses import json_response
 from dashboard.registry.addresses import VERSION, get
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import View
-from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, read_page, register
+from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, page, read_page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Column
 from dashboard.registry.views import NAME, Cited, filled_path, with_name_column
@@ -396,15 +396,13 @@ def get_citation(parameters: CiteParameters) -> Response:
     return json_response(cite(parameters.view, service().url() or f"http://localhost:{service().settings.port}"))
 
 
-PATH = "/cite"
-
-
 class CitePage(PageParameters, frozen=True):
     """The view that is cited."""
 
     view: Annotated[str, View("the page that is cited: its path and query; the leaderboard of the dataset by default")] = ""
 
 
+@page("/cite", "Cite", CitePage)
 def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     """Draw the permanent link, the methods paragraph, the table and its formats, the references, and the script.
 
@@ -446,6 +444,3 @@ def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.S
         html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
         class_name="section citation",
     )
-
-
-register(Page("cite", PATH, "Cite", filters=(), draw=draw, parameters=CitePage))

@@ -14,7 +14,7 @@ from flask import Response
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
 from dashboard.registry.addresses import accept, get_selected, writer
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -156,6 +156,7 @@ def _samples() -> html.P | None:
     return html.P(change_button(*words, body={"stored": add}), className="links")
 
 
+@page("/datasets", "Datasets", PageParameters, place="Data", order=1, needs_dataset=False)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw a card per dataset, and the table of formats."""
     return [
@@ -165,11 +166,3 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
         formats_section(formats()),
     ]
-
-
-register(
-    Page(
-        "datasets", "/datasets", "Datasets", filters=(), draw=draw, parameters=PageParameters, place="Data", order=1,
-        needs_dataset=False,
-    )
-)  # fmt: skip

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
 from dashboard.ui.html import aria
@@ -234,6 +234,7 @@ def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> htm
     return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")
 
 
+@page("/metrics", "Metrics", PageParameters, place="Help", order=1, same_for_all=True)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """Draw a table of contents, the metrics by family, intervals and tests, the axioms, and the notes."""
     known = metric_definitions()
@@ -277,11 +278,3 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
         html.H2([family.title, html.Span(family.words, className="lead")], id=key, className="family"),
         *(metric_definition_section(entry, notes) for entry in entries),
     ]
-
-
-register(
-    Page(
-        "metrics", "/metrics", "Metrics",
-        filters=(), draw=draw, parameters=PageParameters, place="Help", order=1, same_for_all=True,
-    )
-)  # fmt: skip

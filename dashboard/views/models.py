@@ -18,7 +18,7 @@ from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, refusal, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
@@ -179,6 +179,7 @@ class ModelsPage(PageParameters, frozen=True):
     search: Annotated[str, Text("models with this text in a name, the organisation or the notes")] = ""
 
 
+@page("/models", "Models", ModelsPage, place="Overview", order=2)
 def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
     """Draw a row per model, and which are probably one."""
     listed = service().ask(models)
@@ -271,6 +272,10 @@ def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions 
     return model_versions(result.about.model, keys.metric, conventions, failed, keys.on, keys.baseline)
 
 
+@page(
+    "/models", "Model", ModelPage, name="model", place="Overview", check=lambda request: _versions(request, _answer(request)),
+    filters=("human", "binning", "t", "failed"),
+)  # fmt: skip
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
@@ -498,12 +503,3 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
             yaxis=axis(plain(label), range=padded([*values, *lows, *highs])),
         ),
     }  # fmt: skip
-
-
-register(Page("models", "/models", "Models", filters=(), draw=draw_list, parameters=ModelsPage, place="Overview", order=2))
-register(
-    Page(
-        "model", "/models", "Model", filters=("human", "binning", "t", "failed"), draw=draw_model, parameters=ModelPage,
-        place="Overview", check=lambda request: _versions(request, _answer(request)),
-    )
-)  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -244,7 +244,6 @@ def class_reliability(people: People, style: RunStyle) -> html.Figure:
     )
 
 
-PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
 
 
@@ -257,11 +256,15 @@ class PeoplePage(PageParameters, frozen=True):
     ] = ""
 
 
+@page(
+    "/people", "People", PeoplePage, place="People", order=1, offered=lambda facets: facets.kind == "votes",
+    table=lambda request: cited_leaderboard(VOTES), filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Draw metrics against votes, then the histograms behind them with the human reference."""
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "People")]
     question = "is a run unsure where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
         without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
@@ -284,7 +287,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
-    links = dataset_links(PATH, lambda other: other.kind == "votes")
+    links = dataset_links("/people", lambda other: other.kind == "votes")
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
     return panel(
         "Nothing to compare with people here",
@@ -298,14 +301,3 @@ def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
 def _left_out(result: People, style: RunStyle) -> html.P | None:
     missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return note(f"Not shown: {'; '.join(missing)}.") if missing else None
-
-
-PAGE = register(
-    Page(
-        name="people", path=PATH, title="People", place="People", order=1, offered=lambda facets: facets.kind == "votes",
-        draw=draw,
-        table=lambda request: cited_leaderboard(VOTES),
-        parameters=PeoplePage,
-        filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
-    )
-)  # fmt: skip

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from flask import Response
 
 from dashboard.registry.addresses import get_selected
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
@@ -279,7 +279,7 @@ def _category(buzz: TeamBuzz) -> str:
     return buzz.category or "not stated"
 
 
-PATH = "/teams"
+CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
 
 
 class TeamsPage(PageParameters, frozen=True):
@@ -289,6 +289,10 @@ class TeamsPage(PageParameters, frozen=True):
     room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
 
 
+@page(
+    "/teams", "Teams", TeamsPage, place="People", order=2, offered=lambda facets: facets.human_teams > 0,
+    table=lambda request: Cited(TEAMS, TeamsKeys(), CITED), filters=(*filter_keys("questions"), "q", "people"),
+)  # fmt: skip
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
     if not request.facets.human_teams:
@@ -296,7 +300,7 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     team, room = request.parameters.team, request.parameters.room
     result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
     if result.missing:
-        return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
+        return [nothing_selected(request.path, request.selection, "human buzzes", request.facets, "Teams")]
 
     lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
     quizbowl = request.facets.quizbowl
@@ -307,11 +311,13 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
     return [
         _heading(request, lead),
-        buzzes_section(whose, result.buzzes, request.question_link, request.link(PATH), quizbowl=quizbowl) if whose else None,
-        teams_section(result.teams, lambda name: request.link(PATH, team=name)),
+        buzzes_section(whose, result.buzzes, request.question_link, request.link(request.path), quizbowl=quizbowl)
+        if whose
+        else None,
+        teams_section(result.teams, lambda name: request.link(request.path, team=name)),
         categories_section(result.categories, lambda name: request.link("/questions", category=name)),
         questions_section(result.questions, request.question_link, file("questions"), quizbowl=quizbowl),
-        rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
+        rooms_section(result.rooms, lambda name: request.link(request.path, room=name), file("rooms")),
     ]
 
 
@@ -322,22 +328,9 @@ def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
 
 def _without() -> html.Section:
     """A panel that lists the datasets with teams."""
-    links = dataset_links(PATH, lambda dataset: dataset.human_teams > 0)
+    links = dataset_links("/teams", lambda dataset: dataset.human_teams > 0)
     return panel(
         "No team has heard these questions",
         "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",
         choices(links) if links else None,
     )
-
-
-CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
-
-
-PAGE = register(
-    Page(
-        name="teams", path=PATH, title="Teams", place="People", order=2, offered=lambda facets: facets.human_teams > 0, draw=draw,
-        table=lambda request: Cited(TEAMS, TeamsKeys(), CITED),
-        parameters=TeamsPage,
-        filters=(*filter_keys("questions"), "q", "people"),
-    )
-)  # fmt: skip

@@ -23,7 +23,7 @@ from dashboard.http.json_bodies import InvalidJson, decode_json
 from dashboard.http.logs import request_id
 from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import current_client, service
 from dashboard.ui.html import data, page_link
 from dashboard.ui.messages import prompts
@@ -382,7 +382,6 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-PATH = "/upload"
 OFF = (
     "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
     "or starts it with CLUELINE_UPLOADS=token."
@@ -412,6 +411,7 @@ HINTS: dict[Hint, str] = {
 }
 
 
+@page("/upload", "Upload", PageParameters, place="Add results", order=1, needs_dataset=False)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw the place where the form is built, and links to the questions to answer."""
     access, datasets = service().access, service().datasets()
@@ -441,11 +441,3 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         if datasets
         else None,
     ]
-
-
-register(
-    Page(
-        "upload", PATH, "Upload", filters=(), draw=draw, parameters=PageParameters, place="Add results", order=1,
-        needs_dataset=False,
-    )
-)  # fmt: skip

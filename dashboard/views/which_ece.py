@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.keys import BinnedRun, Intervals
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, with_interval
 from dashboard.registry.views import Cited, serve
 from dashboard.ui.controls import filter_keys, menu
@@ -240,9 +240,6 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
     return " ".join(parts)
 
 
-PATH = "/which-ece"
-
-
 class WhichEcePage(PageParameters, frozen=True):
     """The run whose bins are drawn, and whether errors have intervals."""
 
@@ -250,11 +247,20 @@ class WhichEcePage(PageParameters, frozen=True):
     intervals: Intervals = False
 
 
+def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
+    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
+    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
+
+
+@page(
+    "/which-ece", "Which ECE", WhichEcePage, place="Calibration", order=2, table=_cited, check=WHICH_ECE.ask,
+    filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
     result = WHICH_ECE.ask(request)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Which ECE is this?")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["ece"]))
     first = result.runs[0].run
     return [
@@ -271,18 +277,3 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
         review_text(result, style.names, request.facets.title),
         definitions_section(result),
     ]
-
-
-def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
-    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
-    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
-
-
-PAGE = register(
-    Page(
-        name="which-ece", path=PATH, title="Which ECE", place="Calibration", order=2,
-        draw=draw, table=_cited, parameters=WhichEcePage,
-        check=WHICH_ECE.ask,
-        filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
-    )
-)  # fmt: skip

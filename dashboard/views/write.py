@@ -14,7 +14,7 @@ from dashboard.http.json_bodies import read_body
 from dashboard.http.messages import error_message
 from dashboard.http.responses import attachment_headers, json_response
 from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain, straight
@@ -219,9 +219,6 @@ def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -
     return [line, diamond]
 
 
-PATH = "/write"
-
-
 class WritePage(PageParameters, frozen=True):
     """How scores become confidence."""
 
@@ -235,6 +232,7 @@ class WritePage(PageParameters, frozen=True):
     ] = ELICITATIONS[0]
 
 
+@page("/write", "Write", WritePage, place="Data", order=4)
 def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     """Draw the form next to the guesses at the draft that came with the request, and how to save it."""
     draft, problem = _guesses(request)
@@ -286,6 +284,3 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
         "save it as a dataset."
     )
     return note([before, link if "pyramid" in service().snapshot().states else "the page Buzz", after])
-
-
-register(Page("write", PATH, "Write", filters=(), draw=draw, parameters=WritePage, place="Data", order=4))

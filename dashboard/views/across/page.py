@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
 from dashboard.registry.keys import ACROSS_METRIC, AcrossDatasets, AcrossMetric, AcrossParameters, AcrossRows, AcrossTag
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -127,11 +127,12 @@ def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
     return across_diagrams(parameters.datasets, parameters.rows, selection.conventions, selection.failed)
 
 
+@page(PATH, "All datasets", AcrossPage, place="Overview", order=3, check=_across, filters=("human", "binning", "t", "failed"))
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "All datasets")]
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
@@ -202,12 +203,3 @@ def _clusters(result: Across) -> Iterator[str]:
         if dataset.cluster != QUESTION:
             words = cluster_words(dataset.cluster)
             yield f" On {dataset.title}, intervals count clusters of questions with {words}."
-
-
-PAGE = register(
-    Page(
-        name="across", path=PATH, title="All datasets", place="Overview", order=3,
-        draw=draw, parameters=AcrossPage, check=_across,
-        filters=("human", "binning", "t", "failed"),
-    )
-)  # fmt: skip

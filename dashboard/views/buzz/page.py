@@ -11,7 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.composed import question_order
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
@@ -108,7 +108,6 @@ MEDIAN = serve(
 )  # fmt: skip
 
 
-PATH = "/buzz"
 OPPONENTS = {"dataset": "This dataset's people", "polynomial": "Published curve"}
 SCALE_NAMES = {"confidence": "Confidence", "logprob": "Token log-probability"}
 
@@ -119,12 +118,22 @@ class BuzzPage(PageParameters, frozen=True):
     rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
 
 
+def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
+    columns = ("model", "elicitation", "questions", "threshold", "buzzes", "accuracy", "revealed", "expected_wins", "win")
+    return Cited(BUZZ, BuzzParameters(request.parameters.rules), columns, interval=RESAMPLED, references=("sung2025grace",))
+
+
+@page(
+    "/buzz", "Buzz", BuzzPage, place="When to answer", order=2,
+    offered=lambda facets: facets.longest > 1 or facets.human_teams > 0, table=_table,
+    filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
+)  # fmt: skip
 def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     """Draw the threshold explorer, runs against people, buzzes along the question and by category, and buzz rates."""
     rules = request.parameters.rules
     result = service().ask(buzz, request.selection, rules)
     if not result.questions:
-        return [nothing_selected(PATH, request.selection, "questions", request.facets, "Buzz")]
+        return [nothing_selected(request.path, request.selection, "questions", request.facets, "Buzz")]
     if result.missing:
         return [_no_buzz_data(request)]
     best = highlighted_runs(request, ranking=_best_first(result.explorer))
@@ -134,7 +143,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         _heading(request, result, rules),
         threshold_explorer_section(result.explorer, style, given, request.written("scale"), _first_question(request))
         if runs
-        else nothing_selected(PATH, request.selection, "answers", request.facets),
+        else nothing_selected(request.path, request.selection, "answers", request.facets),
         against_teams(result.explorer, style) if runs else None,
         people_median_section(service().ask(people_median, request.selection, rules), style),
         buzz_curves(result.curves, style),
@@ -152,7 +161,7 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
     shown = request.selection.dataset
-    others = dataset_links(PATH, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown)
+    others = dataset_links(request.path, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown)
     return html.Section(
         [
             html.H1("No buzz data"),
@@ -187,18 +196,3 @@ def _first_question(request: PageRequest[BuzzPage]) -> str:
     first = question_order(request.selection, "").questions[0]
     keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
     return request.question_link(first, **keys)
-
-
-def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
-    columns = ("model", "elicitation", "questions", "threshold", "buzzes", "accuracy", "revealed", "expected_wins", "win")
-    return Cited(BUZZ, BuzzParameters(request.parameters.rules), columns, interval=RESAMPLED, references=("sung2025grace",))
-
-
-PAGE = register(
-    Page(
-        name="buzz", path=PATH, title="Buzz", place="When to answer", order=2,
-        offered=lambda facets: facets.longest > 1 or facets.human_teams > 0,
-        draw=draw, table=_table, parameters=BuzzPage,
-        filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
-    )
-)  # fmt: skip

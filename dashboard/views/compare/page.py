@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
 from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
 from dashboard.service import service
@@ -125,7 +125,6 @@ POWER = serve(
 )
 
 
-PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of metrics over sorted pairs, which are not sums, take a hundred times as long as all others together. They are
@@ -159,11 +158,42 @@ class ComparePage(PageParameters, frozen=True):
     margin: Margin = None
 
 
+def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
+    runs = _runs(request)
+    if len(runs) < 2:
+        raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
+    (a, b), metrics = _chosen(request), request.parameters.metrics
+    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
+    return Cited(
+        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
+        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
+        headings={"a": str(runs[a]), "b": str(runs[b])},
+    )  # fmt: skip
+
+
+def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
+    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
+    runs = list(_runs(request))
+    chosen = []
+    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
+        run = getattr(request.parameters, key) or standard
+        if run and run not in runs:
+            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
+        chosen.append(run)
+    if runs and chosen[0] == chosen[1]:
+        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
+    return chosen[0], chosen[1]
+
+
+@page(
+    "/compare", "Compare", ComparePage, place="Compare", order=1, table=_table, check=_chosen,
+    filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
+)  # fmt: skip
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""
     runs = _runs(request)
     if len(runs) < 2:
-        return [nothing_selected(PATH, request.selection, "pairs of runs", request.facets, "Compare")]
+        return [nothing_selected(request.path, request.selection, "pairs of runs", request.facets, "Compare")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(question_differences, request.selection, a, b, metric)
@@ -209,7 +239,7 @@ def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
     if request.selection.common is not None:
         return None
     pairs = [*request.selection.pairs(), *((key, text) for key, texts in request.texts.items() for text in texts)]
-    return pair_notice(service().ask(coverage, request.selection), PATH, pairs)
+    return pair_notice(service().ask(coverage, request.selection), request.path, pairs)
 
 
 def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
@@ -239,20 +269,6 @@ def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, s
     return first, second
 
 
-def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
-    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
-    runs = list(_runs(request))
-    chosen = []
-    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
-        run = getattr(request.parameters, key) or standard
-        if run and run not in runs:
-            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
-        chosen.append(run)
-    if runs and chosen[0] == chosen[1]:
-        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
-    return chosen[0], chosen[1]
-
-
 def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
     """Values and names of the runs that a key can name, and the current value.
 
@@ -261,25 +277,3 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     labels = zip(runs, distinct_short_names([*runs.values()], MAX_IN_MENU), strict=True)
     choices = {run: label for run, label in labels if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
-
-
-def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
-    runs = _runs(request)
-    if len(runs) < 2:
-        raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
-    (a, b), metrics = _chosen(request), request.parameters.metrics
-    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
-    return Cited(
-        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
-        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
-        headings={"a": str(runs[a]), "b": str(runs[b])},
-    )  # fmt: skip
-
-
-PAGE = register(
-    Page(
-        name="compare", path=PATH, title="Compare", place="Compare", order=1,
-        draw=draw, table=_table, parameters=ComparePage, check=_chosen,
-        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
-    )
-)  # fmt: skip

@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.keys import FirstCurve, SecondCurve
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
@@ -136,7 +136,6 @@ def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts:
     return section("Coverage", *figures)
 
 
-PATH = "/decide"
 CITED = tuple(CATALOGUE[key] for key in ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr"))
 
 
@@ -147,6 +146,10 @@ class DecidePage(PageParameters, frozen=True):
     b: SecondCurve = ""
 
 
+@page(
+    "/decide", "Decide", DecidePage, place="When to answer", order=1, table=lambda request: cited_leaderboard(CITED),
+    filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     """Draw the slider for the cost, the table that follows it, curves over t and coverage, and two runs compared."""
     a, b = request.parameters.a, request.parameters.b
@@ -154,7 +157,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     conventions = replace(request.selection.conventions, t=Conventions().t)
     result: Decisions = service().ask(decide, request.selection.replace(conventions=conventions), a, b)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Answer or abstain")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Answer or abstain")]
     t = request.selection.conventions.t
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
     compared = [result.difference.a, result.difference.b] if result.difference else []
@@ -180,11 +183,3 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
     first = {"": "Best by Brier", **{run: name for run, name in names.items() if run != b}}
     second = {"": "Next best by Brier", **{run: name for run, name in names.items() if run != a}}
     return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
-
-
-register(
-    Page(
-        "decide", PATH, "Decide", filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), draw=draw,
-        parameters=DecidePage, place="When to answer", order=1, common=True, table=lambda request: cited_leaderboard(CITED),
-    )
-)  # fmt: skip

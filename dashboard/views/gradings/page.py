@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
 from dashboard.registry.keys import GUESSES, known_run
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.views import Cited
 from dashboard.service import service
@@ -211,8 +211,8 @@ def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) 
     ]
 
 
-PATH = "/gradings"
 MAX_LISTED = 100  # guesses
+CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
 SHOW_NAMES = {
     "differ": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected",
     "drawn": "drawn, waiting for review", "all": "all",
@@ -233,6 +233,10 @@ class GradingsPage(PageParameters, frozen=True):
     show: Annotated[Show, GUESSES] = "differ"
 
 
+@page(
+    "/gradings", "Gradings", GradingsPage, place="Data", order=3, table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
+    filters=("q", *filter_keys("questions")),
+)  # fmt: skip
 def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
     """Draw the agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
@@ -242,7 +246,7 @@ def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
         return [top, panel("No runs yet", "A run is graded when it is imported.")]
 
     def link(name: str) -> str:
-        return request.link(PATH, graded_run=name)
+        return request.link(request.path, graded_run=name)
 
     return [top, agreement_table(compared.runs, link) if compared.runs else None, _guesses(request, compared, run)]
 
@@ -268,7 +272,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     options |= {run: names.get(run, run)}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
     review = next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None)
-    waiting, mode = request.link(PATH, graded_run=run, show="drawn"), service().access.page_mode()
+    waiting, mode = request.link(request.path, graded_run=run, show="drawn"), service().access.page_mode()
     top = [
         html.H2("Guesses and their grades"),
         menu("graded_run", "Run", options, run, default=_default_run(request, compared)),
@@ -301,12 +305,3 @@ def _counted(result: GradedGuesses, show: Show) -> str:
     }[show]  # fmt: skip
     listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""
     return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."
-
-
-CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
-register(
-    Page(
-        "gradings", PATH, "Gradings", filters=("q", *filter_keys("questions")), draw=draw, parameters=GradingsPage, place="Data",
-        order=3, table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
-    )
-)  # fmt: skip

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
 from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.views import Cited
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, several
@@ -82,6 +82,22 @@ class LeaderboardPage(PageParameters, frozen=True):
     margin: Margin = None
 
 
+def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
+    """The table as papers cite it, in the order of the page."""
+    metrics = request.parameters.metrics
+
+    def ordered(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+        first = (key for key in (metric.key for metric in metrics if metric.direction != "none") if rows and _has(rows, key))
+        sort = request.parameters.sort or next(first, _primary(request).key)
+        return [row for at in (True, False) for row in sorted_rows([row for row in rows if row.ranked == at], sort, metrics)]
+
+    return replace(cited_leaderboard(metrics), order=ordered)
+
+
+@page(
+    "/", "Leaderboard", LeaderboardPage, name="leaderboard", place="Overview", order=1, table=_table,
+    filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True, lists_unranked=True,
+)  # fmt: skip
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the finding, the table, what is missing from it, ranks across metrics, and their agreement."""
     chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
@@ -94,7 +110,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     metrics = tuple(dict.fromkeys((*shown_or_told, *across)))  # of the others, only ranks are shown
     board = service().ask(leaderboard, request.selection, metrics, shown_or_told, margin)
     if not board.rows:
-        return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Leaderboard")]
     # Without people, the finding is read from this board, so that nothing is computed twice.
     finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
     shown = [metric for metric in chosen if _has(board.rows, metric.key)]
@@ -200,25 +216,3 @@ def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
-
-
-def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
-    """The table as papers cite it, in the order of the page."""
-    metrics = request.parameters.metrics
-
-    def ordered(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-        first = (key for key in (metric.key for metric in metrics if metric.direction != "none") if rows and _has(rows, key))
-        sort = request.parameters.sort or next(first, _primary(request).key)
-        return [row for at in (True, False) for row in sorted_rows([row for row in rows if row.ranked == at], sort, metrics)]
-
-    return replace(cited_leaderboard(metrics), order=ordered)
-
-
-PAGE = register(
-    Page(
-        name="leaderboard", path="/", title="Leaderboard", place="Overview", order=1, draw=draw, parameters=LeaderboardPage,
-        table=_table,
-        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
-        lists_unranked=True,
-    )
-)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from dash.development.base_component import Component
 
 from dashboard.registry.keys import BAND, MetricsParameters
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
 from dashboard.registry.views import WILSON, Cited, serve
 from dashboard.service import service
@@ -102,7 +102,6 @@ RECALIBRATION = serve(
 )
 
 
-PATH = "/reliability"
 TABS = {"": "Diagrams", "decomposition": "Decomposition", "tests": "Tests"}
 BAND_NAMES: dict[str, str] = {DEFAULT_BAND: "Simultaneous", "pointwise": "Pointwise"}
 
@@ -120,6 +119,18 @@ class ReliabilityPage(PageParameters, frozen=True):
     ] = ""
 
 
+def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
+    return Cited(
+        RELIABILITY, ReliabilityKeys(request.parameters.band or DEFAULT_BAND),
+        ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
+        interval=WILSON, references=("dimitriadis2021stable",),
+    )  # fmt: skip
+
+
+@page(
+    "/reliability", "Reliability", ReliabilityPage, place="Calibration", order=1, table=_table,
+    filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Draw the diagrams with what-if recalibration, or another part of the page."""
     tab, runs = request.parameters.tab, _measured(request.selection)
@@ -128,11 +139,11 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     every = runs <= MAX_PANELS or request.parameters.panels or request.parameters.method or tab == "tests"
     drawn = () if every else highlighted
     title = f"{request.facets.title}: {_meaning(request.facets)}"
-    parts = [(name, request.link(PATH, tab=key or None), key == tab) for key, name in TABS.items()]
+    parts = [(name, request.link(request.path, tab=key or None), key == tab) for key, name in TABS.items()]
     if tab:
         result = service().ask(triptych, request.selection, drawn)
         if not result.runs:
-            return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
+            return [nothing_selected(request.path, request.selection, "answers", request.facets, "Reliability")]
         style = run_style(request.facets, result.runs, highlighted)
         shown = style.with_panels(result.runs, request.parameters.panels)
         count = runs if drawn else len(result.runs)
@@ -149,7 +160,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     band = request.parameters.band or DEFAULT_BAND
     answer = service().ask(reliability, request.selection, band, drawn)
     if not answer.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Reliability")]
     style = run_style(request.facets, answer.runs, highlighted)
     in_panels = style.with_panels(answer.runs, request.parameters.panels)
     count = runs if drawn else len(answer.runs)
@@ -184,20 +195,3 @@ def _meaning(facets: Facets) -> str:
     if facets.forecasts:
         return "how often yes comes true at the probability that each run states"
     return "how often each run is right at the confidence it states"
-
-
-def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
-    return Cited(
-        RELIABILITY, ReliabilityKeys(request.parameters.band or DEFAULT_BAND),
-        ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
-        interval=WILSON, references=("dimitriadis2021stable",),
-    )  # fmt: skip
-
-
-PAGE = register(
-    Page(
-        name="reliability", path=PATH, title="Reliability", place="Calibration", order=1,
-        draw=draw, table=_table, parameters=ReliabilityPage,
-        filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
-    )
-)  # fmt: skip

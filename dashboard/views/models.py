@@ -24,7 +24,20 @@ from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, interval_rows, layout, padded, plain, straight, whiskers
+from dashboard.ui.figure import (
+    FAINT,
+    INK,
+    PlotlyJson,
+    axis,
+    dots,
+    drawn,
+    figure,
+    interval_rows,
+    padded,
+    plain,
+    straight,
+    whiskers,
+)
 from dashboard.ui.html import page_link
 from dashboard.ui.section import controls, facts, heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
@@ -487,19 +500,16 @@ def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> Pl
     level = [run.value for run in runs if run.run == shown.baseline]
     rings = ["circle-open" if run.run == shown.baseline else "circle" for run in runs]
     named: PlotlyJson = {"tickvals": x, "ticktext": texts, "tickfont": {"size": 11, "color": INK}}
-    return {
-        "data": [{
-            "type": "scatter", "mode": "lines+markers", "x": x, "y": values, "cliponaxis": False,
-            "line": {"color": FAINT, "width": 2}, "error_y": whiskers(values, lows, highs),
-            "marker": {"size": 10, "symbol": rings, "color": [SHADES.get(run.verdict, INK) for run in runs]},
-            "customdata": [[text, run.day, run.verdict] for text, run in zip(texts, runs, strict=True)],
-            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}<extra></extra>",
-        }],
-        "layout": layout(
-            HEIGHT, shapes=[straight(y=value, colour=FAINT, width=1.5, dash="dash") for value in level],
-            xaxis=axis(type="date", **(named if len(runs) <= FEW else {}))
-            if apart
-            else axis(range=[-0.5, len(runs) - 0.5], **named),
-            yaxis=axis(plain(label), range=padded([*values, *lows, *highs])),
-        ),
-    }  # fmt: skip
+    marks = dots(
+        x, values, "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}",
+        [SHADES.get(run.verdict, INK) for run in runs], 10, {"symbol": rings}, mode="lines+markers",
+        line={"color": FAINT, "width": 2}, error_y=whiskers(values, lows, highs), cliponaxis=False,
+        customdata=[[text, run.day, run.verdict] for text, run in zip(texts, runs, strict=True)],
+    )  # fmt: skip
+    return drawn(
+        [marks],
+        HEIGHT,
+        axis(type="date", **(named if len(runs) <= FEW else {})) if apart else axis(range=[-0.5, len(runs) - 0.5], **named),
+        axis(plain(label), range=padded([*values, *lows, *highs])),
+        shapes=[straight(y=value, colour=FAINT, width=1.5, dash="dash") for value in level],
+    )

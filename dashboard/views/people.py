@@ -16,7 +16,7 @@ from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panels
+from dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diagonal, figure, lines, padded, panels
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.notices import answered
@@ -24,7 +24,6 @@ from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
-from dashboard.ui.traces import UNIT, bars, lines
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people

@@ -16,14 +16,13 @@ from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, plain, row_axis
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, dots, drawn, figure, plain, row_axis, segments
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
 from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
-from dashboard.ui.traces import dots, drawn, segments
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text

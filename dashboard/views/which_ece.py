@@ -11,15 +11,15 @@ from dashboard.registry.keys import BinnedRun, Intervals
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, with_interval
 from dashboard.registry.views import Cited, serve
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import CALIBRATION_AXES, OTHERS, Names, PlotlyJson, agreement_figure, diagonal, figure, panels
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import items_link, items_query
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
-from dashboard.ui.traces import CLEAR, QUARTERS, UNIT, dots, segments
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -132,31 +132,31 @@ def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.
         PageColumn(right, lambda row: row[1].accuracy),
         PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
     ]
-    axes = CALIBRATION_AXES[forecasts]
+    axes = fig.CALIBRATION_AXES[forecasts]
 
     def traces(variant: ErrorVariant, counts: bool) -> list[PlotlyJson]:
-        parts, shade = [part for part in variant.bins if part.counted == counts], style.colours.own[run] if counts else OTHERS
+        parts, shade = [part for part in variant.bins if part.counted == counts], style.colours.own[run] if counts else fig.OTHERS
         hover = "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
         most = max((part.items for part in parts), default=1)
-        edges = segments(((part.accuracy, part.lower, part.upper) for part in parts), 1.2, shade)
-        means = dots(
+        edges = fig.segments(((part.accuracy, part.lower, part.upper) for part in parts), 1.2, shade)
+        means = fig.dots(
             [part.mean_confidence for part in parts], [part.accuracy for part in parts],
-            hover + ("" if counts else "<br>does not count"), shade if counts else CLEAR,
+            hover + ("" if counts else "<br>does not count"), shade if counts else fig.CLEAR,
             [4 + 6 * (part.items / most) ** 0.5 for part in parts], {"line": {"color": shade, "width": 1.5}},
             customdata=[[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts],
         )  # fmt: skip
         return [edges, means]
 
-    drawn_bins = panels(
-        [[diagonal(), *traces(variant, True), *traces(variant, False)] for variant in drawn],
+    drawn_bins = fig.panels(
+        [[fig.diagonal(), *traces(variant, True), *traces(variant, False)] for variant in drawn],
         [CATALOGUE[variant.key].label for variant in drawn],
-        x={"title": axes[0], **UNIT, "range": [-0.03, 1.03]},
-        y={"title": axes[1], **QUARTERS, "range": [-0.03, 1.06]},
+        x={"title": axes[0], **fig.UNIT, "range": [-0.03, 1.03]},
+        y={"title": axes[1], **fig.QUARTERS, "range": [-0.03, 1.06]},
         height=170,
     )
     return section(
         f"Bins of {style.names[run]}",
-        figure(
+        fig.figure(
             "which-bins",
             drawn_bins,
             f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
@@ -177,9 +177,9 @@ def agreement_section(result: WhichEce, link: str) -> html.Section:
     return section(
         "Does the ranking depend on the variant?",
         ranking_words(result),
-        figure(
+        fig.figure(
             "agreement",
-            agreement_figure(result.agreement, WHICH_METRICS, link),
+            fig.agreement_figure(result.agreement, WHICH_METRICS, link),
             "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
             html_table(columns, result.agreement, "Agreement of rankings"),
         ),
@@ -201,12 +201,12 @@ def ranking_words(result: WhichEce) -> str:
     )
 
 
-def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
+def review_text(result: WhichEce, names: fig.Names, title: str) -> html.Section:
     """Return sentences for a review or a rebuttal, with the numbers of this selection."""
     return section("To paste into a review", html.Blockquote(review_words(result, names, title), className="review"))
 
 
-def review_words(result: WhichEce, names: Names, title: str) -> str:
+def review_words(result: WhichEce, names: fig.Names, title: str) -> str:
     """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
     place = [run.run for run in result.runs].index(result.focus or "")
     cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]

@@ -16,8 +16,8 @@ from dashboard.http.responses import attachment_headers, json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import menu
-from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain, straight
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.runs import named
 from dashboard.ui.section import note, section
@@ -178,45 +178,35 @@ CAPTION = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ 
 NO_WORDS = 10  # end of the axis before anything is typed
 
 
-def draft_figure(draft: QuestionDraft) -> PlotlyJson:
+def draft_figure(draft: QuestionDraft) -> fig.PlotlyJson:
     """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz."""
     ends = [clue.word_end for clue in draft.clues]
-    last = [(plain(guesser.model), guesser.guesses[-1].confidence, COLOURS[guesser.model]) for guesser in draft.guessers]
-    return {
-        "data": [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, COLOURS[guesser.model])],
-        "layout": layout(
-            HEIGHT,
-            margin=label_margin([name for name, _, _ in last]),
-            annotations=end_labels(last, *RANGE, HEIGHT - AXIS),
-            shapes=[straight(end, colour=FAINT, dash="dot") | {"layer": "below"} for end in ends[:-1]],
-            xaxis=axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
-            yaxis=axis("confidence", range=list(RANGE), dtick=0.25, tickformat=".2~f"),
-        ),
-    }  # fmt: skip
+    last = [(fig.plain(guesser.model), guesser.guesses[-1].confidence, COLOURS[guesser.model]) for guesser in draft.guessers]
+    return fig.drawn(
+        [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, COLOURS[guesser.model])],
+        HEIGHT,
+        fig.axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
+        fig.axis("confidence", **fig.UNIT | {"range": list(RANGE)}),
+        margin=fig.label_margin([name for name, _, _ in last]),
+        annotations=fig.end_labels(last, *RANGE, HEIGHT - AXIS),
+        shapes=[fig.straight(end, colour=fig.FAINT, dash="dot") | {"layer": "below"} for end in ends[:-1]],
+    )
 
 
-def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -> list[PlotlyJson]:
+def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -> list[fig.PlotlyJson]:
     """The line of a guesser, and the diamond around the guess with which it buzzes."""
-    shared = {"type": "scatter", "name": plain(guesser.model), "showlegend": False, "cliponaxis": False}
-    line = {
-        **shared, "mode": "lines+markers", "meta": guesser.model,
-        "x": [clue.word_end for clue in clues], "y": [guess.confidence for guess in guesser.guesses],
-        "line": {"color": colour, "width": 2.2},
-        "marker": {
-            "size": 9, "color": colour, "line": {"color": colour, "width": 2},
-            "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses],
-        },
-        "customdata": [[plain(guess.guess or "no guess"), MEANINGS[guess.verdict]] for guess in guesser.guesses],
-        "hovertemplate": "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}<extra></extra>",
-    }  # fmt: skip
+    shared: fig.PlotlyJson = {"name": fig.plain(guesser.model), "showlegend": False, "cliponaxis": False}
+    line = fig.dots(
+        [clue.word_end for clue in clues], [guess.confidence for guess in guesser.guesses],
+        "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}", colour, 9,
+        {"line": {"color": colour, "width": 2}, "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses]},
+        mode="lines+markers", meta=guesser.model, line={"color": colour, "width": 2.2}, **shared,
+        customdata=[[fig.plain(guess.guess or "no guess"), MEANINGS[guess.verdict]] for guess in guesser.guesses],
+    )  # fmt: skip
     if guesser.buzz is None:
         return [line]
-    buzz = guesser.guesses[guesser.buzz]
-    diamond = {
-        **shared, "mode": "markers", "x": [clues[buzz.clue].word_end], "y": [buzz.confidence], "hoverinfo": "skip",
-        "marker": {"size": 17, "symbol": "diamond-open", "color": colour, "line": {"width": 2}},
-    }  # fmt: skip
-    return [line, diamond]
+    buzz, ring = guesser.guesses[guesser.buzz], {"symbol": "diamond-open", "line": {"width": 2}}
+    return [line, fig.dots([clues[buzz.clue].word_end], [buzz.confidence], "", colour, 17, ring, **shared)]
 
 
 class WritePage(PageParameters, frozen=True):
@@ -244,7 +234,7 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
         html.Div(shown or draft_summary(draft), className="draft-now"),
         html.Div(guesses_table(draft.guessers)),
         menu("confidence_from", "Confidence from", titles, chosen, default=ELICITATIONS[0]),
-        figure("draft", draft_figure(draft), CAPTION, _all_guesses(draft)),
+        fig.figure("draft", draft_figure(draft), CAPTION, _all_guesses(draft)),
     ]
     return [
         html.Div(

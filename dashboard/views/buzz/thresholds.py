@@ -10,14 +10,13 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.figure import PlotlyJson, bars, dots, drawn
 from dashboard.ui.html import data, items_query, page_link
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
-from dashboard.ui.traces import bars, dots, drawn
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
 

@@ -201,6 +201,7 @@ clientside_callback(
 
 
 HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
+SHARE = fig.UNIT | {"range": [-0.01, 1.01]}
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
@@ -220,52 +221,38 @@ def figure_over_t(
         for run in style.grey_first(decisions.runs)
     ]
     if people:
-        data.append({
-            "type": "scatter", "mode": "lines", "name": "people",
-            "x": decisions.thresholds[:-1], "y": fig.rounded(people.net_score.values),
-            "line": {"color": fig.INK, "width": 2, "dash": "dot"},
-            "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
-        })  # fmt: skip
+        earned, dotted = fig.rounded(people.net_score.values), {"color": fig.INK, "width": 2, "dash": "dot"}
+        data.append(fig.lines(decisions.thresholds[:-1], earned, "people<br>t = %{x:.2f}: %{y:.3f}", name="people", line=dotted))
     shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
     bottom, top = fig.padded(shown, zero=zero)
     middle = len(decisions.thresholds) // 2
     ends = {run: curves[run][middle] or 0.0 for run in curves if run in style.colours}
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis(title, range=[bottom, top]),
-            shapes=[_marker(t)],
-            **style.ends(ends, bottom, top, HEIGHT - AXIS),
-        ),
-    }
+    return fig.drawn(
+        data,
+        HEIGHT,
+        fig.axis(T_AXIS, **SHARE),
+        fig.axis(title, range=[bottom, top]),
+        shapes=[_marker(t)],
+        **style.ends(ends, bottom, top, HEIGHT - AXIS),
+    )
 
 
 def difference_figure(difference: CurveDifference, thresholds: Sequence[float], t: float) -> PlotlyJson:
     """Draw the Murphy curve of the first run minus that of the second, with its simultaneous band. A line marks ``t``."""
     low, high = fig.rounded(difference.low), fig.rounded(difference.high)
     edges = [*high, *low[::-1]]
-    band: PlotlyJson = {
-        "type": "scatter", "mode": "lines", "x": [*thresholds, *thresholds[::-1]], "y": edges, "fill": "toself",
-        "fillcolor": "var(--accent-soft)", "line": {"width": 0}, "hoverinfo": "skip", "name": "95 % for all t at once",
-    }  # fmt: skip
+    band = fig.lines(
+        [*thresholds, *thresholds[::-1]], edges, fill="toself", fillcolor="var(--accent-soft)", line={"width": 0},
+        name="95 % for all t at once",
+    )  # fmt: skip
     values = fig.rounded(difference.difference)
-    line = {
-        "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": fig.INK, "width": 2},
-        "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
-        "hovertemplate": "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
-    }  # fmt: skip
-    zero = fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}
-    return {
-        "data": [band, line],
-        "layout": fig.layout(
-            HEIGHT - 60,
-            xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True)),
-            shapes=[_marker(t), zero],
-        ),
-    }
+    line = fig.lines(
+        [*thresholds], values, "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}", name="difference",
+        line={"color": fig.INK, "width": 2}, customdata=[[*ends] for ends in zip(low, high, strict=True)],
+    )  # fmt: skip
+    scores = fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True))
+    shapes = [_marker(t), fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}]
+    return fig.drawn([band, line], HEIGHT - 60, fig.axis(T_AXIS, **SHARE), scores, shapes=shapes)
 
 
 def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy: bool, forecasts: bool) -> PlotlyJson:
@@ -286,21 +273,16 @@ def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy
     data = [style.trace(run, decisions.coverages[: len(curve)], fig.rounded(curve), hover) for run, curve in curves.items()]
     bottom, top = fig.padded([value for trace in data for value in trace["y"]])
     ends = {run: curve[-1] or 0.0 for run, curve in curves.items() if run in style.colours}
-    return {
-        "data": data,
-        "layout": fig.layout(
-            HEIGHT,
-            xaxis=fig.axis(
-                "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
-            ),
-            yaxis=fig.axis(of_answers, range=[bottom, top]),
-            # Dots at the chosen threshold, hidden where a run answers nothing; ``assets/decide.js`` moves them.
-            shapes=[
-                fig.circle(run.run, run.answered[at], risk_or_accuracy(run.risk)[at], style.colour(run.run)) for run in ordered
-            ],
-            **style.ends(ends, bottom, top, HEIGHT - AXIS),
-        ),
-    }
+    # Dots at the chosen threshold, hidden where a run answers nothing; ``assets/decide.js`` moves them.
+    shapes = [fig.circle(run.run, run.answered[at], risk_or_accuracy(run.risk)[at], style.colour(run.run)) for run in ordered]
+    return fig.drawn(
+        data,
+        HEIGHT,
+        fig.axis("share of the items answered, most confident first", **SHARE | {"tickformat": ".0%"}),
+        fig.axis(of_answers, range=[bottom, top]),
+        shapes=shapes,
+        **style.ends(ends, bottom, top, HEIGHT - AXIS),
+    )
 
 
 def _marker(t: float) -> PlotlyJson:

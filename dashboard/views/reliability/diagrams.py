@@ -10,13 +10,12 @@ from operator import itemgetter
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import FAINT, PlotlyJson, diagonal, figure, padded, panels
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.html import items_link, items_query
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.section import section
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
-from dashboard.ui.traces import CLEAR, QUARTERS, UNIT, band, bars, dots, lines
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
@@ -50,15 +49,15 @@ def reliability_diagrams(
 
     def traces(diagram: ReliabilityDiagram) -> list[PlotlyJson]:
         colour, around = style.colour(diagram.run), diagram.band
-        edges = band(around.confidence, around.low, around.high) if around else []
-        shown = [*edges, diagonal(), *_histogram(diagram), _corp(diagram, colour), _bins(diagram, colour, open_dots=False)]
+        edges = fig.band(around.confidence, around.low, around.high) if around else []
+        shown = [*edges, fig.diagonal(), *_histogram(diagram), _corp(diagram, colour), _bins(diagram, colour, open_dots=False)]
         return [*shown, *([_bins(after[diagram.run], colour, open_dots=True)] if diagram.run in after else [])]
 
-    drawn = panels(
+    drawn = fig.panels(
         [traces(diagram) for diagram in diagrams],
         [style.names[diagram.run] for diagram in diagrams],
-        x={"title": stated, **UNIT},
-        y={"title": right, **QUARTERS, "range": [-FLOOR, 1.03]},
+        x={"title": stated, **fig.UNIT},
+        y={"title": right, **fig.QUARTERS, "range": [-FLOOR, 1.03]},
         barmode="overlay",
         bargap=0,
         clickanywhere=True,  # a click away from all points clears the range
@@ -66,7 +65,7 @@ def reliability_diagrams(
     )
     brushes = [items_query(focus=diagram.run) for diagram in diagrams]
     drawn["layout"]["meta"] |= {"brush": brushes, "range": list(chosen or (0.0, 1.0))}
-    return figure(
+    return fig.figure(
         "reliability",
         drawn,
         f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
@@ -128,10 +127,10 @@ def _bins(diagram: ReliabilityDiagram, colour: str, *, open_dots: bool) -> Plotl
     most = max((bin_.items for bin_ in filled), default=1)
     accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
     known = None not in (*lows, *highs) and not open_dots
-    return dots(
+    return fig.dots(
         [bin_.mean_confidence for bin_ in filled], accuracy,
         "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>%{customdata[1]:,} items",
-        CLEAR if open_dots else colour, [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
+        fig.CLEAR if open_dots else colour, [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
         {"line": {"color": colour, "width": 1.5 if open_dots else 0}}, name="after recalibration" if open_dots else "bins",
         meta={"run": diagram.run, "items": None if open_dots else [_behind(diagram, bin_) for bin_ in filled]},
         error_y=fig.whiskers(accuracy, lows, highs, colour, thickness=1.2, visible=known), cliponaxis=False,
@@ -143,7 +142,7 @@ def _corp(diagram: ReliabilityDiagram, colour: str) -> PlotlyJson:
     x = [end for block in diagram.corp for end in (block.lower, block.upper)]
     y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
     hover, line = "isotonic: stated %{x:.3f} → %{y:.3f}", {"color": colour, "width": 1.5}
-    return lines(x, y, hover, name="CORP", line=line, opacity=0.75)
+    return fig.lines(x, y, hover, name="CORP", line=line, opacity=0.75)
 
 
 def _histogram(diagram: ReliabilityDiagram) -> list[PlotlyJson]:
@@ -153,9 +152,9 @@ def _histogram(diagram: ReliabilityDiagram) -> list[PlotlyJson]:
         stated = {percent / 100: count for percent, count in enumerate(counts) if count}
         marker = {"color": colour, "line": {"width": 0, "color": fig.INK}}
         heights, hover = [-count * scale for count in stated.values()], f"stated %{{x:.0%}}: %{{customdata:,}} {what}"
-        return bars([*stated], heights, hover, marker, width=0.009, customdata=[*stated.values()])
+        return fig.bars([*stated], heights, hover, marker, width=0.009, customdata=[*stated.values()])
 
-    return [drawn(FAINT, diagram.histogram, "items"), drawn(fig.MUTED, diagram.rounded, "items at a multiple of 5 %")]
+    return [drawn(fig.FAINT, diagram.histogram, "items"), drawn(fig.MUTED, diagram.rounded, "items at a multiple of 5 %")]
 
 
 METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
@@ -188,7 +187,7 @@ def recalibration_section(result: Recalibration, style: RunStyle) -> html.Sectio
     return section(
         f"{METHOD_NAMES[result.method]} recalibration, cross-fitted in {result.folds} folds of questions",
         html_table(columns, result.runs, "Metrics before and after"),
-        figure(
+        fig.figure(
             "changes",
             changes_figure(result, style),
             "Change in each item's distance from its correctness: left of 0 it comes nearer, right of 0 it moves away",
@@ -214,20 +213,20 @@ def changes_figure(recalibration: Recalibration, style: RunStyle) -> PlotlyJson:
     """Draw a panel per run: how many items come nearer to their correctness (left of 0) and how many move away (right of 0)."""
     shown = [run for run in recalibration.runs if run.missing is None]
     data = [
-        bars(
+        fig.bars(
             [(low + high) / 2 for low, high in pairwise(run.edges)], [count / (sum(run.changes) or 1) for count in run.changes],
             "change %{x:.3f}: %{customdata:,} items (%{y:.1%})",
-            {"color": style.colour(run.run), "line": {"color": FAINT, "width": 0}},
+            {"color": style.colour(run.run), "line": {"color": fig.FAINT, "width": 0}},
             width=run.edges[1] - run.edges[0], customdata=run.changes,
         )
         for run in shown
     ]  # fmt: skip
-    return panels(
+    return fig.panels(
         [[trace] for trace in data],
         [style.names[run.run] for run in shown],
         x={"title": "change of distance", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
         y={"title": "share of items", "tickformat": ".0%"},
         height=150,
-        ranges=[padded(trace["y"], zero=True) for trace in data],
+        ranges=[fig.padded(trace["y"], zero=True) for trace in data],
         bargap=0,
     )

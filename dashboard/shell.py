@@ -23,8 +23,7 @@ from dashboard.ui.controls import active_filters, control, filter_bar
 from dashboard.ui.drawing import Drawing, as_json, divide_page
 from dashboard.ui.frame import header, page_foot
 from dashboard.ui.html import content_markup, markup
-from dashboard.ui.messages import error_panel, simulated_people, store_panel
-from dashboard.ui.notices import content_of
+from dashboard.ui.messages import content_of, error_panel, simulated_people, store_panel
 from dashboard.views.items import drawer
 from data.store import StoreError
 from queries.datasets import Dataset

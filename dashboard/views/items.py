@@ -17,8 +17,7 @@ from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.frame import copy_link
 from dashboard.ui.html import aria, data, items_link, items_query, page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.section import heading, note, section

@@ -15,8 +15,7 @@ from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected, withdrawn_banner
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
 from dashboard.ui.quizbowl import question_column, without_markup
 from dashboard.ui.runs import run_style
 from dashboard.ui.section import heading, section, side_by_side
@@ -24,7 +23,7 @@ from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.metrics import BEST
-from dashboard.views.reliability.diagrams import reliability_diagrams
+from dashboard.views.reliability.page import reliability_diagrams
 from dashboard.views.runs import provenance
 from data.plurals import counted
 from data.store.run_tags import LABEL

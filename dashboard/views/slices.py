@@ -19,8 +19,7 @@ from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.html import items_link, items_query, page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.published_values import published_menu, published_parts
 from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style

@@ -16,8 +16,7 @@ from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu, several
 from dashboard.ui.html import items_query
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import pair_notice
+from dashboard.ui.messages import nothing_selected, pair_notice
 from dashboard.ui.runs import run_colours, run_names
 from dashboard.ui.section import controls, heading
 from dashboard.ui.text import distinct_short_names

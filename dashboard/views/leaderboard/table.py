@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 
 from dashboard.registry.run_names import names_of
 from dashboard.ui.html import aria, data, items_link, items_query, page_link
-from dashboard.ui.notices import answered, clues_answered
+from dashboard.ui.messages import answered, clues_answered
 from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
 from dashboard.ui.section import note

@@ -17,8 +17,7 @@ from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import RUN_FIRST, Table, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import left_out_note
+from dashboard.ui.messages import left_out_note, nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_style
 from dashboard.views.question.answers import SHOWN, answers_section, best_first
 from dashboard.views.question.figures import question_figure, vote_shares

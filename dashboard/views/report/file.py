@@ -33,8 +33,7 @@ from dashboard.ui.drawing import as_json
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.frame import provenance
 from dashboard.ui.html import aria, markup
-from dashboard.ui.messages import simulated_people
-from dashboard.ui.notices import content_of
+from dashboard.ui.messages import content_of, simulated_people
 from dashboard.ui.section import heading, note, section
 from dashboard.views.cite import cite
 from dashboard.views.metrics import metric_definition_section

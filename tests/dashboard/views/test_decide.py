@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.views.decide.figures import verdict
+from dashboard.views.decide import verdict
 from queries.decide import CurveDifference, Stretch
 from queries.engine.run_pairs import RunName
 from tests.helpers.drawn_pages import markup

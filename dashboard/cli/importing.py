@@ -220,7 +220,11 @@ def import_command(
         seed_empty_store(store)
     tags = (*tags, checked_tag(LABEL, label)) if label else tags
     options = import_options(store, tags=tags, password=settings.grace_password or None, **stated)
-    report = (_try if dry_run else _import)(store, paths, options)
+    if dry_run:
+        with progress_bar("Reading") as progress, open_dry_run(store, paths, options, content="all", progress=progress) as tried:
+            report = tried.report
+    else:
+        report = _import(store, paths, options)
     for line in report.lines:
         click.echo(line)
     if save_mapping:
@@ -229,11 +233,6 @@ def import_command(
         click.echo("This was a dry run: nothing was stored.")
     warnings = [*report.warnings, *([] if dry_run else runs_below_the_line(store.snapshot(), report.runs))]
     print_remarks(report.repaired, warnings, report.hints)
-
-
-def _try(store: Store, paths: Sequence[Path], options: ImportOptions) -> Report:
-    with progress_bar("Reading") as progress, open_dry_run(store, paths, options, content="all", progress=progress) as dry_run:
-        return dry_run.report
 
 
 def _save(store: Store, name: str, report: Report) -> None:

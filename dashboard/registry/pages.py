@@ -32,11 +32,6 @@ NO_DATASET = Facets(
 )  # fmt: skip
 
 
-def all_runs(facets: Facets) -> tuple[str, ...]:
-    """Return ids of the runs that an address can name."""
-    return facets.all_runs
-
-
 class PageParameters(Parameters, frozen=True):
     """The keys that every page takes in addition to those of the selection."""
 
@@ -46,7 +41,7 @@ class PageParameters(Parameters, frozen=True):
         Choices(
             "ids of the runs that figures show in colour; by default all runs if there are at most eight, otherwise the eight "
             "best by the metric of the page",
-            all_runs,
+            lambda facets: facets.all_runs,
             "Dataset {dataset!r} has no run {value!r} to pin.",
         ),
     ] = ()

@@ -194,9 +194,10 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
     )
 
 
-def dataset_links(path: str, wanted: Callable[[Dataset], bool]) -> list[html.A]:
-    """Return links to a page of other datasets."""
-    return [page_link(one.title, href=f"{path}?dataset={one.dataset}") for one in service().datasets() if wanted(one)]
+def dataset_links(path: str, wanted: Callable[[Dataset], bool], above: str, none: str) -> tuple[str, html.Ul | None]:
+    """Return links to a page of other datasets and what stands ``above`` them, or that there are ``none``: parts of a panel."""
+    links = [page_link(one.title, href=f"{path}?dataset={one.dataset}") for one in service().datasets() if wanted(one)]
+    return (above, choices(links)) if links else (none, None)
 
 
 def prompts(dataset: str) -> list[html.A | str]:

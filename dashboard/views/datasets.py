@@ -13,7 +13,7 @@ from flask import Response
 
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
-from dashboard.registry.addresses import accept, get_selected, writer
+from dashboard.registry.addresses import accept, get, writer
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
@@ -67,7 +67,7 @@ class _Samples(msgspec.Struct, forbid_unknown_fields=True):
     stored: bool
 
 
-@get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
+@get("/api/v1/datasets/<dataset>/prompts.csv", NoParameters, selection=True)
 def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     """The prompts that a model has to answer: `question_id, clue, text` (the text revealed so far), and empty columns `guess` and
     `confidence` to fill in.
@@ -78,7 +78,7 @@ def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     return stream_response(csv_parts(header, frames), "csv", f"{dataset}-prompts")
 
 
-@get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
+@get("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters, selection=True)
 def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
     """The same as JSON Lines, without the empty columns."""
     return stream_response(jsonl_parts(service().stream(prompts, query.selection)), "jsonl", f"{dataset}-prompts")

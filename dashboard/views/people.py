@@ -20,7 +20,7 @@ from dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diago
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import answered, dataset_links, nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import choices, heading, note, panel
+from dashboard.ui.section import heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
@@ -285,14 +285,17 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
-    links = dataset_links("/people", lambda other: other.kind == "votes")
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
     return panel(
         "Nothing to compare with people here",
         f"{'; '.join(reason for reason in reasons if reason).capitalize()}.",
         html.P(["Human teams heard its questions: ", buzzed, "."]) if teams else None,
-        "Datasets with human votes:" if links else "No dataset in this store has human votes.",
-        choices(links) if links else None,
+        *dataset_links(
+            "/people",
+            lambda other: other.kind == "votes",
+            "Datasets with human votes:",
+            "No dataset in this store has human votes.",
+        ),
     )
 
 

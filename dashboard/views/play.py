@@ -14,7 +14,7 @@ from dashboard.access.signed_links import read_end
 from dashboard.access.trusted_proxies import client_address
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, api, bad_request, get, pairs, writer
+from dashboard.registry.addresses import accept, api, bad_request, get, pairs, sentence, writer
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
@@ -253,8 +253,7 @@ def _entry(kind: type[Entry]) -> Entry:
 @api.errorhandler(SessionError)
 def refuse(error: SessionError) -> Response:
     """Answer what a player asks that the session does not allow."""
-    message = str(error)
-    return bad_request(BadRequest(error.code, f"{message[0].upper()}{message[1:]}.", status=STATUS[error.code]))
+    return bad_request(BadRequest(error.code, sentence(error), status=STATUS[error.code]))
 
 
 MAX_CONSENT_LENGTH = 10_000  # characters
@@ -323,11 +322,10 @@ def post_sessions() -> Response:
             new.personal, record,
         )  # fmt: skip
     except SessionError as error:
-        message = f"{str(error)[0].upper()}{str(error)[1:]}."
         if error.code == "too_many":
-            raise BadRequest(error.code, message, status=409) from None
+            raise BadRequest(error.code, sentence(error), status=409) from None
         field = "mode" if new.dataset in snapshot.states else "dataset"
-        raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
+        raise BadRequest("unknown_value", sentence(error), field, list(snapshot.states) if field == "dataset" else []) from None
     access = service().access
     links = [f"/play#{link}" for link in links_of(_log(), secret)]
     return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)

@@ -10,7 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.registry.addresses import get_selected
+from dashboard.registry.addresses import get
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
@@ -20,7 +20,7 @@ from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, ax
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
-from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
+from dashboard.ui.section import heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
 from data.plurals import counted
@@ -82,7 +82,7 @@ class TeamsTableKeys(TeamsKeys, frozen=True):
     ] = "teams"
 
 
-@get_selected("/api/v1/teams.csv", TeamsTableKeys)
+@get("/api/v1/teams.csv", TeamsTableKeys, selection=True)
 def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
     """One of these tables as CSV. Quartiles fill three columns; the teams of a room share one cell."""
     return TEAMS.csv(TABLES[request.parameters.table], request)
@@ -295,7 +295,11 @@ class TeamsPage(PageParameters, frozen=True):
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
     if not request.facets.human_teams:
-        return [_heading(request, "when people know the answer"), _without()]
+        links = dataset_links(
+            request.path, lambda dataset: dataset.human_teams > 0, "Datasets that teams have heard:",
+            "No dataset in this store has human buzzes.",
+        )  # fmt: skip
+        return [_heading(request, "when people know the answer"), panel("No team has heard these questions", *links)]
     team, room = request.parameters.team, request.parameters.room
     result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
     if result.missing:
@@ -323,13 +327,3 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
     facets = request.facets
     return heading("Teams", f"{facets.title}: {lead}", note(facets.note) if facets.note and not facets.simulated else None)
-
-
-def _without() -> html.Section:
-    """A panel that lists the datasets with teams."""
-    links = dataset_links("/teams", lambda dataset: dataset.human_teams > 0)
-    return panel(
-        "No team has heard these questions",
-        "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",
-        choices(links) if links else None,
-    )

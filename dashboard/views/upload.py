@@ -311,7 +311,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload",
-            options=replace(given.options(), readers=_uploader(), **mappings),
+            options=replace(given.options(), readers=tuple(filter(None, [service().access.reader().name])), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,
         )  # fmt: skip
@@ -338,12 +338,6 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             tables=[table._asdict() for table in outcome.tables],
         )  # fmt: skip
     return json_response(outcome.report, 201 if outcome.new else 200)
-
-
-def _uploader() -> tuple[str, ...]:
-    """Return the name under which the uploader can be a reader of private datasets, if there is one."""
-    name = service().access.reader().name
-    return (name,) if name else ()
 
 
 def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:

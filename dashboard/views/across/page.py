@@ -23,7 +23,7 @@ from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted
-from queries.across import Across, AcrossCell, AcrossDiagrams, CollectionMean
+from queries.across import Across, AcrossCell, CollectionMean
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
@@ -121,19 +121,16 @@ def _across(request: PageRequest[AcrossPage]) -> Across:
     )
 
 
-def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
-    parameters, selection = request.parameters, request.selection
-    return across_diagrams(parameters.datasets, parameters.rows, selection.conventions, selection.failed)
-
-
 @page(PATH, "All datasets", AcrossPage, place="Overview", order=3, check=_across, filters=("human", "binning", "t", "failed"))
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
-    result, metric = _across(request), request.parameters.metric
+    result, metric, asked, selection = _across(request), request.parameters.metric, request.parameters, request.selection
     if not result.rows:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "All datasets")]
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
-    diagrams = _diagrams(request) if request.parameters.diagrams else None
+    diagrams = None
+    if asked.diagrams:
+        diagrams = across_diagrams(asked.datasets, asked.rows, selection.conventions, selection.failed)
     tags = tags_of([service().facets(dataset) for dataset in titles])
     every_run = request.parameters.rows == "runs"
     pools = {"": "None"} | {tag: tag for tag in tags}

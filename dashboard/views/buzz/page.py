@@ -23,7 +23,7 @@ from dashboard.ui.figure import PlotlyJson, bars, dots, drawn
 from dashboard.ui.html import data, items_query, page_link
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import choices, heading, note, section
+from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
@@ -411,7 +411,10 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
     shown = request.selection.dataset
-    others = dataset_links(request.path, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown)
+    words, others = dataset_links(
+        request.path, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown, "Datasets of this kind:",
+        "The store holds no dataset of this kind.",
+    )  # fmt: skip
     return html.Section(
         [
             html.H1("No buzz data"),
@@ -419,8 +422,8 @@ def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
                 f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
                 f"when to answer. Those of {request.facets.title} are asked whole."
             ),
-            html.P("Datasets of this kind:" if others else "The store holds no dataset of this kind."),
-            choices(others),
+            html.P(words),
+            others,
         ],
         className="panel",
     )

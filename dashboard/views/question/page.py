@@ -88,13 +88,9 @@ def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
     )  # fmt: skip
 
 
-def _check_exists(request: PageRequest[QuestionPage]) -> None:
-    """Raise ``BadRequest`` if the question or the clue does not exist."""
-    _cursor(request, _question(request))
-
-
 @page(
-    "/questions", "Question", QuestionPage, name="question", place="Questions", table=_table, check=_check_exists,
+    "/questions", "Question", QuestionPage, name="question", place="Questions", table=_table,
+    check=lambda request: _cursor(request, _question(request)),
     filters=("run", "people", "human", "failed", "grading", "undisputed"),
 )  # fmt: skip
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:

@@ -15,7 +15,7 @@ from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
 from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
-from dashboard.registry.addresses import get_selected, pairs
+from dashboard.registry.addresses import get, pairs
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
 from dashboard.registry.pages import PAGES, PageParameters, PageRequest, page, read_page
@@ -81,7 +81,7 @@ QUESTIONS = View(
 )
 
 
-@get_selected("/api/v1/questions.csv", QuestionsTableKeys)
+@get("/api/v1/questions.csv", QuestionsTableKeys, selection=True)
 def get_questions_csv(query: Request[QuestionsTableKeys]) -> Response:
     """The same as one table, with a column `metric:run` for each metric and run. It has all questions or, with `limit`, this many
     from `cursor` on, with the address of the next ones in the header `Link`.

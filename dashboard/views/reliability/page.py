@@ -33,7 +33,7 @@ from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, Reliabil
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.recalibration import RecalibratedRun, Recalibration, recalibration
-from queries.reliability import reliability, triptych
+from queries.reliability import Triptych, reliability, triptych
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Range
@@ -349,47 +349,33 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     # Only what is drawn is computed. Tests and recalibration are tables of all runs.
     every = runs <= MAX_PANELS or request.parameters.panels or request.parameters.method or tab == "tests"
     drawn = () if every else highlighted
-    title = f"{request.facets.title}: {_meaning(request.facets)}"
-    parts = [(name, request.link(request.path, tab=key or None), key == tab) for key, name in TABS.items()]
-    if tab:
-        result = service().ask(triptych, request.selection, drawn)
-        if not result.runs:
-            return [nothing_selected(request.path, request.selection, "answers", request.facets, "Reliability")]
-        style = run_style(request.facets, result.runs, highlighted)
-        shown = style.with_panels(result.runs, request.parameters.panels)
-        count = runs if drawn else len(result.runs)
-        top = [heading("Reliability", f"{title}; {counted(count, 'run')}"), tabs("Parts of this page", parts)]
-        forecasts = request.facets.forecasts
-        if tab == "tests":
-            split = service().ask(leaderboard, request.selection, SPLIT, False)
-            return [*top, calibration_tests(result, style), split_table(split, style, forecasts=forecasts)]
-        return [
-            *top,
-            panels_note(count, len(shown)),
-            triptych_section(result, style, {run.run for run in shown}, forecasts=forecasts),
-        ]
-    band = request.parameters.band or DEFAULT_BAND
-    answer = service().ask(reliability, request.selection, band, drawn)
+    band, panels, forecasts = request.parameters.band or DEFAULT_BAND, request.parameters.panels, request.facets.forecasts
+    selection = request.selection
+    answer = service().ask(triptych, selection, drawn) if tab else service().ask(reliability, selection, band, drawn)
     if not answer.runs:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Reliability")]
-    style = run_style(request.facets, answer.runs, highlighted)
-    in_panels = style.with_panels(answer.runs, request.parameters.panels)
-    count = runs if drawn else len(answer.runs)
+    style, count = run_style(request.facets, answer.runs, highlighted), runs if drawn else len(answer.runs)
+    parts = [(name, request.link(request.path, tab=key or None), key == tab) for key, name in TABS.items()]
     method, listed = request.parameters.method, request.parameters.items
+    menus = [
+        menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
+        menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
+    ]
+    lead = f"{request.facets.title}: {_meaning(request.facets)}; {counted(count, 'run')}"
+    top = [heading("Reliability", lead, *([] if tab else menus)), tabs("Parts of this page", parts)]
+    if isinstance(answer, Triptych):
+        if tab == "tests":
+            split = service().ask(leaderboard, request.selection, SPLIT, False)
+            return [*top, calibration_tests(answer, style), split_table(split, style, forecasts=forecasts)]
+        shown = {run.run for run in style.with_panels(answer.runs, panels)}
+        return [*top, panels_note(count, len(shown)), triptych_section(answer, style, shown, forecasts=forecasts)]
+    in_panels = style.with_panels(answer.runs, panels)
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
-        heading(
-            "Reliability",
-            f"{title}; {counted(count, 'run')}",
-            menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
-            menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
-        ),
-        tabs("Parts of this page", parts),
+        *top,
         panels_note(count, len(in_panels)),
-        reliability_diagrams(
-            in_panels, style, after, listed.confidence if listed else None, band, forecasts=request.facets.forecasts
-        ),
+        reliability_diagrams(in_panels, style, after, listed.confidence if listed else None, band, forecasts=forecasts),
         recalibration_section(what_if, style) if what_if else None,
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -118,11 +118,6 @@ def read_view(link: str) -> FileView:
     return FileView(without_signature(address(path, pairs)), path, pairs, page, request)
 
 
-def shown_metrics(views: Iterable[FileView]) -> list[str]:
-    """Return the keys of the metrics that views show, each once."""
-    return list(dict.fromkeys(metric.key for view in views if view.cited for metric in view.cited.metrics))
-
-
 def definitions(metrics: Sequence[str]) -> Component | None:
     """Return the definitions of metrics; None without any."""
     known = {entry.key: msgspec.structs.replace(entry, notes=[]) for entry in metric_definitions().metrics}
@@ -182,7 +177,7 @@ def report_file(addresses: Sequence[str], title: str = "", url: str = "") -> byt
     may not be read outside of a request, or by the reader of this one, is not in it. Raises ``BadRequest`` as ``read_view``.
     """
     views = list({view.key: view for view in map(read_view, addresses)}.values())
-    metrics = shown_metrics(views)
+    metrics = list(dict.fromkeys(metric.key for view in views if view.cited for metric in view.cited.metrics))
     names = [f"view-{number}" for number in range(1, len(views) + 1)]
     targets = {view.key: f"#{name}" for view, name in zip(views, names, strict=True)}
     links = Links(targets, url, defined=metrics)

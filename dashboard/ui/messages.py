@@ -15,9 +15,8 @@ from dashboard.http.paths import address
 from dashboard.registry.pages import Page, PageRequest, Pairs
 from dashboard.registry.run_names import names_of
 from dashboard.service import service
-from dashboard.ui.html import page_link
+from dashboard.ui.html import banner, choices, note, page_link, panel
 from dashboard.ui.runs import run_names
-from dashboard.ui.section import banner, choices, note, panel
 from dashboard.ui.text import percent, short
 from data.plurals import counted
 from queries.changes import VersionChanges, version_changes

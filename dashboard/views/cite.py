@@ -26,9 +26,8 @@ from dashboard.registry.tables import Column
 from dashboard.registry.views import NAME, Cited, filled_path, with_name_column
 from dashboard.service import service
 from dashboard.settings import VERSION as CLUELINE
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, heading, note, page_link, section
 from dashboard.ui.messages import cluster_words
-from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.text import CURVE_NAMES, DASH, short
 from data.plurals import counted, listed

@@ -20,8 +20,7 @@ from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
-from dashboard.ui.html import page_link
-from dashboard.ui.section import facts, folded, heading, note, section
+from dashboard.ui.html import facts, folded, heading, note, page_link, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples

@@ -18,10 +18,9 @@ from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import control, filter_keys, labelled, menu
 from dashboard.ui.figure import Names, PlotlyJson, figure
-from dashboard.ui.html import data, items_link, items_query
+from dashboard.ui.html import controls, data, heading, items_link, items_query, note, section
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
-from dashboard.ui.section import controls, heading, note, section
 from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from dashboard.ui.text import percent, short
 from dashboard.views.leaderboard.view import cited_leaderboard

@@ -15,10 +15,9 @@ from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
-from dashboard.ui.html import items_query
+from dashboard.ui.html import heading, items_query, note
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
-from dashboard.ui.section import heading, note
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DIFFICULTY_SOURCES, short
 from data.plurals import counted

@@ -25,11 +25,10 @@ from dashboard.registry.tables import RUN_FIRST, Table, columns, parts
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, heading, note, page_link, panel, section
 from dashboard.ui.messages import judge_error
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import run_names
-from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, interval
 from dashboard.ui.text import DASH, minute, percent, short
 from dashboard.views.runs import changing

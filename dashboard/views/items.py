@@ -16,11 +16,10 @@ from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.frame import copy_link
-from dashboard.ui.html import aria, data, items_link, items_query, page_link
+from dashboard.ui.html import aria, data, heading, items_link, items_query, note, page_link, section
 from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table, noted
 from dashboard.ui.text import percent, tick
 from data.plurals import counted

@@ -13,8 +13,7 @@ from markupsafe import Markup
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
-from dashboard.ui.html import aria
-from dashboard.ui.section import facts, heading, section
+from dashboard.ui.html import aria, facts, heading, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES
 from queries.interval_coverage_in_simulations import MeasuredClaim

@@ -38,8 +38,7 @@ from dashboard.ui.figure import (
     straight,
     whiskers,
 )
-from dashboard.ui.html import page_link
-from dashboard.ui.section import controls, facts, heading, note, panel, section
+from dashboard.ui.html import controls, facts, heading, note, page_link, panel, section
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
 from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS

@@ -17,10 +17,9 @@ from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diagonal, figure, lines, padded, panels
-from dashboard.ui.html import page_link
+from dashboard.ui.html import heading, note, page_link, panel
 from dashboard.ui.messages import answered, dataset_links, nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard

@@ -14,11 +14,10 @@ from dashboard.registry.keys import DEFAULT_METRICS, default_metric
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.html import page_link
+from dashboard.ui.html import heading, page_link, section, side_by_side
 from dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
 from dashboard.ui.quizbowl import question_column, without_markup
 from dashboard.ui.runs import run_style
-from dashboard.ui.section import heading, section, side_by_side
 from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard

@@ -24,9 +24,8 @@ from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.html import page_link
-from dashboard.ui.section import controls, heading, note, panel, section
-from dashboard.ui.section import facts as section_facts
+from dashboard.ui.html import controls, heading, note, page_link, panel, section
+from dashboard.ui.html import facts as section_facts
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import minute
 from dashboard.uploads.watching import watched_files

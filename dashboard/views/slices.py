@@ -18,12 +18,11 @@ from dashboard.registry.tables import Column, Table, column, columns, fields, wi
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import items_link, items_query, page_link
+from dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
 from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.published_values import published_menu, published_parts
 from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
-from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.ui.text import p_value_text, percent, short
 from dashboard.views.leaderboard.view import cell_parts

@@ -17,10 +17,9 @@ from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, dots, drawn, figure, plain, row_axis, segments
-from dashboard.ui.html import page_link
+from dashboard.ui.html import heading, note, page_link, panel, rest_as_file, section
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
-from dashboard.ui.section import heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
 from data.plurals import counted

@@ -25,9 +25,8 @@ from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import current_client, service
-from dashboard.ui.html import data, page_link
+from dashboard.ui.html import data, note, page_link, section
 from dashboard.ui.messages import prompts
-from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words

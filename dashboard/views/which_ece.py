@@ -14,10 +14,9 @@ from dashboard.registry.views import Cited, serve
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import items_link, items_query
+from dashboard.ui.html import heading, items_link, items_query, section
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from data.plurals import counted

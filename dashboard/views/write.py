@@ -18,9 +18,8 @@ from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import menu
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, note, page_link, section
 from dashboard.ui.runs import named
-from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import short
 from data.plurals import counted

@@ -16,9 +16,8 @@ from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
-from dashboard.ui.html import page_link
+from dashboard.ui.html import controls, heading, note, page_link
 from dashboard.ui.messages import cluster_words, nothing_selected
-from dashboard.ui.section import controls, heading, note
 from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES

@@ -13,8 +13,7 @@ from dashboard.http.paths import address, model_path, run_path
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, dots, drawn, fields, figure, lines, plain, row_axis, whiskers
-from dashboard.ui.html import page_link
-from dashboard.ui.section import section
+from dashboard.ui.html import page_link, section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
 from dashboard.ui.text import brackets, distinct_short_names, short
 from data.plurals import counted

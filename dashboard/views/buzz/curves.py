@@ -10,10 +10,9 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, drawn, lines, segments
-from dashboard.ui.html import data, items_query
+from dashboard.ui.html import data, items_query, note, section
 from dashboard.ui.messages import left_out_note
 from dashboard.ui.runs import RunStyle, named
-from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
 from dashboard.ui.text import DASH, percent, short
 from data.plurals import counted

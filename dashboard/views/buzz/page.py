@@ -20,10 +20,9 @@ from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import PlotlyJson, bars, dots, drawn
-from dashboard.ui.html import data, items_query, page_link
+from dashboard.ui.html import data, heading, items_query, note, page_link, section
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import DASH, percent, short
 from dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule

@@ -15,10 +15,9 @@ from dashboard.registry.tables import Column, Table, column, columns, fields, wi
 from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu, several
-from dashboard.ui.html import items_query
+from dashboard.ui.html import controls, heading, items_query
 from dashboard.ui.messages import nothing_selected, pair_notice
 from dashboard.ui.runs import run_colours, run_names
-from dashboard.ui.section import controls, heading
 from dashboard.ui.text import distinct_short_names
 from dashboard.views.compare.sections import (
     differences_table,

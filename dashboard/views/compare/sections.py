@@ -15,9 +15,8 @@ from dash.development.base_component import Component
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import items_link, page_link
+from dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
 from dashboard.ui.runs import RunName, name_text, named
-from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
 from data.plurals import counted

@@ -17,12 +17,11 @@ from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, several
 from dashboard.ui.figure import figure
-from dashboard.ui.html import data, page_link
+from dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import controls, folded, heading, note, side_by_side
 from dashboard.ui.text import CURVE_NAMES, percent, short
 from dashboard.views.leaderboard.sections import (
     ACCURACY_AND_CONFIDENCE,

@@ -23,9 +23,9 @@ from dashboard.registry.tables import Column, Table, column
 from dashboard.registry.views import Cited, View, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.html import heading, note, rest_as_file
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
-from dashboard.ui.section import heading, note, rest_as_file
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from data.plurals import counted
 from data.store import StoreError

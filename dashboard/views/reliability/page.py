@@ -19,10 +19,9 @@ from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import items_link, items_query
+from dashboard.ui.html import heading, items_link, items_query, section, tabs
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, highlighted_runs, panels_note, run_style
-from dashboard.ui.section import heading, section, tabs
 from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from dashboard.views.reliability.triptych import calibration_tests, triptych_section

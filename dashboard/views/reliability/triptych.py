@@ -10,8 +10,8 @@ from dash import html
 
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import QUARTERS, UNIT, PlotlyJson, bars, dots, drawn, lines
+from dashboard.ui.html import note, section, side_by_side
 from dashboard.ui.runs import RunStyle
-from dashboard.ui.section import note, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from dashboard.ui.text import p_value_text, short
 from data.plurals import counted

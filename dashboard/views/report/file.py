@@ -32,9 +32,8 @@ from dashboard.settings import VERSION
 from dashboard.ui.drawing import as_json
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.frame import provenance
-from dashboard.ui.html import aria, markup
+from dashboard.ui.html import aria, heading, markup, note, section
 from dashboard.ui.messages import content_of, simulated_people
-from dashboard.ui.section import heading, note, section
 from dashboard.views.cite import cite
 from dashboard.views.metrics import metric_definition_section
 from dashboard.views.report.static import DEFINITION, Key, Links, StaticPage, view_key, without_signature

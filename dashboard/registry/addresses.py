@@ -15,8 +15,8 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
 from dashboard.access.providers import RequestDenied
+from dashboard.http.bodies import error_response
 from dashboard.http.messages import error_message, public_message, what_changed
-from dashboard.http.responses import error_response
 from dashboard.registry.run_names import with_names
 from dashboard.service import service
 from data.store import StoreError

@@ -10,7 +10,7 @@ import msgspec
 from flask import Response, current_app
 from werkzeug.exceptions import HTTPException
 
-from dashboard.http.responses import json_response
+from dashboard.http.bodies import json_response
 from dashboard.registry.addresses import accept, get, pairs, sentence, writer
 from dashboard.service import service
 from data.store import StoreError

@@ -14,9 +14,9 @@ from dash.development.base_component import Component
 from flask import Response
 from werkzeug.datastructures import MultiDict
 
+from dashboard.http.bodies import json_response
 from dashboard.http.messages import rules_that_changed
 from dashboard.http.paths import address, is_long
-from dashboard.http.responses import json_response
 from dashboard.registry.addresses import VERSION, get
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import View

@@ -11,8 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.json_bodies import read_body
-from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
+from dashboard.http.bodies import csv_parts, json_response, jsonl_parts, read_body, stream_response
 from dashboard.registry.addresses import accept, get, writer
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, fields

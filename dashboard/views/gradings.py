@@ -14,9 +14,8 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
+from dashboard.http.bodies import InvalidJson, decode_json, json_response, read_body
 from dashboard.http.paths import run_path
-from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import PageParameters, PageRequest, page

@@ -12,9 +12,8 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import json_response, read_body
 from dashboard.http.paths import address, model_path, run_path
-from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, refusal, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters

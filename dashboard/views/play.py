@@ -12,8 +12,7 @@ from flask import Response, request
 from dashboard.access.rights import is_public
 from dashboard.access.signed_links import read_end
 from dashboard.access.trusted_proxies import client_address
-from dashboard.http.json_bodies import read_body
-from dashboard.http.responses import json_response
+from dashboard.http.bodies import json_response, read_body
 from dashboard.registry.addresses import accept, api, bad_request, get, pairs, sentence, writer
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service

@@ -14,9 +14,8 @@ from dash.development.base_component import Component
 from flask import Response
 from flask import request as flask_request
 
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import file_response, json_response, read_body
 from dashboard.http.paths import address, run_path
-from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import name_of, names_of

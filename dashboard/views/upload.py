@@ -19,9 +19,8 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.providers import RequestDenied
-from dashboard.http.json_bodies import InvalidJson, decode_json
+from dashboard.http.bodies import InvalidJson, decode_json, error_response, json_response
 from dashboard.http.logs import request_id
-from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import current_client, service

@@ -10,9 +10,8 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.providers import RequestDenied
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import attachment_headers, json_response, read_body
 from dashboard.http.messages import error_message
-from dashboard.http.responses import attachment_headers, json_response
 from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
-from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
+from dashboard.http.bodies import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.addresses import get, pairs
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names

@@ -20,8 +20,8 @@ from dash.development.base_component import Component
 from flask import Response
 from markupsafe import Markup
 
+from dashboard.http.bodies import attachment_headers
 from dashboard.http.paths import address
-from dashboard.http.responses import attachment_headers
 from dashboard.registry.addresses import get
 from dashboard.registry.keys import View
 from dashboard.registry.pages import Page, PageRequest, Pairs, find_page, read_page

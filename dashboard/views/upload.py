@@ -162,8 +162,7 @@ class UploadParameters(Parameters, frozen=True):
     format: Annotated[
         str | None,
         Choice(
-            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected",
-            _formats,
+            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected", _formats
         ),
     ] = None
     filename: Annotated[str | None, Text("name of the file in provenance and reports; by default the name in the form")] = None

@@ -58,11 +58,7 @@ ACROSS = serve(
     Table(
         "Means over the datasets of each collection as CSV, a row per model and collection.",
         rows=lambda answer: [(row, *mean) for row in answer.rows for mean in row.means.items()],
-        columns=(
-            *columns("model", "elicitation", at=0),
-            column("collection", lambda row: row[1]),
-            *fields(CollectionMean, at=2),
-        ),
+        columns=(*columns("model", "elicitation", at=0), column("collection", lambda row: row[1]), *fields(CollectionMean, at=2)),
         name="collections",
         file=lambda answer: f"across-{answer.metric}-collections",
     ),

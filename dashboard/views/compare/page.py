@@ -19,15 +19,7 @@ from dashboard.ui.html import controls, heading, items_query
 from dashboard.ui.messages import nothing_selected, pair_notice
 from dashboard.ui.runs import run_colours, run_names
 from dashboard.ui.text import distinct_short_names
-from dashboard.views.compare.sections import (
-    differences_table,
-    furthest_apart,
-    headed,
-    metric_differences,
-    power_section,
-    questions_section,
-    wins_table,
-)
+from dashboard.views.compare import sections
 from data.plurals import counted
 from queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
 from queries.engine.common_questions import coverage
@@ -197,7 +189,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     questions = service().ask(question_differences, request.selection, a, b, metric)
     colours = run_colours(request.facets, (a, b))
     tones = (colours.own[a], colours.own[b])
-    names = headed(runs[a], runs[b])
+    names = sections.headed(runs[a], runs[b])
     standard = default_metric(request.facets)
     metrics = metric_names(PER_QUESTION, request.facets)
     unnamed = _unnamed(request, list(runs))
@@ -215,11 +207,11 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             menu("metric", "Question by question", metrics, metric.key, default=standard),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
-        questions_section(questions, metric, names, tones, items_query(focus=(a, b), question="ID")),
-        furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
-        metric_differences(result, shown, names, tones) if result.questions > 1 else None,
-        differences_table(result, shown, names, tones),
-        wins_table(questions.wins, metric, names, tones),
+        sections.questions_section(questions, metric, names, tones, items_query(focus=(a, b), question="ID")),
+        sections.furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
+        sections.metric_differences(result, shown, names, tones) if result.questions > 1 else None,
+        sections.differences_table(result, shown, names, tones),
+        sections.wins_table(questions.wins, metric, names, tones),
         _power(request, a, b, metric),
     ]
 
@@ -229,7 +221,7 @@ def _power(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) ->
     selection, d, margin = request.selection, request.parameters.d, request.parameters.margin
     analysis = service().ask(power, selection, a, b, [metric], d, margin)
     compared = None if margin is None else service().ask(comparison, selection, a, b, [metric], margin).metrics[metric.key]
-    return power_section(analysis.metrics[0], metric, compared.margin if compared else None)
+    return sections.power_section(analysis.metrics[0], metric, compared.margin if compared else None)
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:

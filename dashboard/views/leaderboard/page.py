@@ -23,17 +23,7 @@ from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.text import CURVE_NAMES, percent, short
-from dashboard.views.leaderboard.sections import (
-    ACCURACY_AND_CONFIDENCE,
-    board_note,
-    confidence_gap,
-    margin_menu,
-    metric_figure,
-    metrics_table,
-    rank_agreement,
-    rankings,
-    release_dates_section,
-)
+from dashboard.views.leaderboard import sections
 from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.question.figures import clues_figure, confidence_table
@@ -80,14 +70,14 @@ def finding_section(
     metric = CATALOGUE[finding.metric or OVERCONFIDENCE]
     title, about = _gap(finding, rows, style.names) if finding.about == "gap" else _spread(finding, rows, style.names)
     if draws_gap(finding):
-        picture = confidence_gap(board, style)
+        picture = sections.confidence_gap(board, style)
     else:
         worded = metric.worded(request.facets.forecasts)
         picture = figure(
             "finding",
-            metric_figure(board, worded, style),
+            sections.metric_figure(board, worded, style),
             f"{worded.name} of each run, with 95 % intervals",
-            metrics_table(board, [worded], worded.name, style),
+            sections.metrics_table(board, [worded], worded.name, style),
         )
     upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': request.selection.dataset})}")
     surest = ("See its surest wrong answers", request.link("/wrong", run=finding.run))
@@ -236,7 +226,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     told = told_metric(request.facets.kind)
-    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, told))
+    needed = (metric.worded(request.facets.forecasts) for metric in (*sections.ACCURACY_AND_CONFIDENCE, primary, told))
     shown_or_told = tuple(dict.fromkeys((*chosen, *needed)))
     metrics = tuple(dict.fromkeys((*shown_or_told, *across)))  # of the others, only ranks are shown
     board = service().ask(leaderboard, request.selection, metrics, shown_or_told, margin)
@@ -274,7 +264,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         board_table(board, unranked, shown, request.selection, sort, style.colours, reference, heat, link),
         html.Div(
             [
-                board_note(board, style.names, margin, _zero_confidence_scores(shown)),
+                sections.board_note(board, style.names, margin, _zero_confidence_scores(shown)),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
@@ -294,18 +284,18 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 "Default columns",
                 default=few,
             ),
-            margin_menu(board, margin),
+            sections.margin_menu(board, margin),
             published_menu(reference),
         ),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
-            rankings(board, ranked, style) if several_ranks and not crowded else None,
-            confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            sections.rankings(board, ranked, style) if several_ranks and not crowded else None,
+            sections.confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
             wide_left=True,
         ),
-        folded("Ranks by each metric", rankings(board, ranked, style)) if several_ranks and crowded else None,
-        folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked, pair)) if several_ranks else None,
+        folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
+        folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), style),
     ]
 
@@ -318,7 +308,7 @@ def _by_release_date(request: PageRequest[LeaderboardPage], metric: Metric, styl
     """The metric over release dates; None if no run has a date."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
-    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
+    return sections.release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
 
 
 def _has(rows: Sequence[LeaderboardRow], key: str) -> bool:

@@ -20,19 +20,8 @@ from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
 from data.store.repair import inspect_version
 from data.store.tokens_and_readers import Tokens
+from tests.helpers import evaluation_logs as logs
 from tests.helpers.drawn_pages import drawn, words
-from tests.helpers.evaluation_logs import (
-    helm_instance,
-    helm_joint,
-    helm_stats,
-    inspect_log,
-    inspect_sample,
-    inspect_score,
-    lm_eval_sample,
-    write_eval,
-    write_helm,
-    write_lines,
-)
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 
@@ -41,8 +30,8 @@ ANSWERS = "question_id,clue,guess,confidence,model,elicitation\nlit-01,0,Dracula
 
 
 def eval_log(task, status="success"):
-    samples = [inspect_sample(name, {"match": inspect_score(confidence=0.5 + n / 10)}) for n, name in enumerate("abc")]
-    return inspect_log(samples, status=status, task=task)
+    samples = [logs.inspect_sample(name, {"match": logs.inspect_score(confidence=0.5 + n / 10)}) for n, name in enumerate("abc")]
+    return logs.inspect_log(samples, status=status, task=task)
 
 
 @pytest.fixture
@@ -69,25 +58,28 @@ def runs(store):
 
 def fill(folder):
     """Write what is to be imported, and return its paths."""
-    instances = [helm_instance(name) for name in ("a", "b")]
-    states, stats = [helm_joint(instance) for instance in instances], [helm_stats(i["id"], exact_match=1.0) for i in instances]
+    instances = [logs.helm_instance(name) for name in ("a", "b")]
+    states, stats = (
+        [logs.helm_joint(instance) for instance in instances],
+        [logs.helm_stats(i["id"], exact_match=1.0) for i in instances],
+    )
     samples = folder / "lab__opus" / "samples_towns_2026-01-02T03-04-05.678.jsonl"
-    write_lines(samples, [lm_eval_sample(number, (-1.0, -2.0)) for number in range(3)])
+    logs.write_lines(samples, [logs.lm_eval_sample(number, (-1.0, -2.0)) for number in range(3)])
     (samples.parent / "results_2026-01-02T03-04-05.678.json").write_text('{"model_name": "lab/opus"}', encoding="utf-8")
     (folder / "results.csv").write_text(TABLE, encoding="utf-8")
     return [
-        write_eval(folder / "2026" / "rivers.eval", eval_log("rivers")),
+        logs.write_eval(folder / "2026" / "rivers.eval", eval_log("rivers")),
         samples,
-        write_helm(folder / "helm" / "towns:model=openai_gpt", states, stats),
+        logs.write_helm(folder / "helm" / "towns:model=openai_gpt", states, stats),
         folder / "results.csv",
     ]
 
 
 def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
     paths = fill(folder)
-    write_eval(folder / "growing.eval", eval_log("seas"), header=None)
-    write_eval(folder / "failed.eval", eval_log("lakes", "error"))
-    write_helm(folder / "unfinished:model=gpt", [helm_joint(helm_instance("c"))])
+    logs.write_eval(folder / "growing.eval", eval_log("seas"), header=None)
+    logs.write_eval(folder / "failed.eval", eval_log("lakes", "error"))
+    logs.write_helm(folder / "unfinished:model=gpt", [logs.helm_joint(logs.helm_instance("c"))])
     (folder / "notes.md").write_text("# Notes", encoding="utf-8")
     (folder / ".cache").mkdir()
     (folder / ".cache" / "results.csv").write_text(TABLE, encoding="utf-8")
@@ -113,7 +105,7 @@ def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
     read = dict([*again.look(), *again.look()])
     assert all("already there" in read[name].says for name in names) and len(read) == len(became)
     assert store.version() == version
-    write_eval(folder / "growing.eval", eval_log("seas"))
+    logs.write_eval(folder / "growing.eval", eval_log("seas"))
     assert [name for name, _ in [*again.look(), *again.look()]] == ["growing.eval"] and len(runs(store)) == 5
 
 

@@ -20,10 +20,7 @@ def words(stretches, shown=(), chosen_here=False):
 @pytest.mark.parametrize(
     "stretches, sentence",
     [
-        (
-            [Stretch(0.01, 0.69, "a"), Stretch(0.7, 0.99, "b")],
-            "As measured, Alpha is better below t = 0.70, Beta from there on.",
-        ),
+        ([Stretch(0.01, 0.69, "a"), Stretch(0.7, 0.99, "b")], "As measured, Alpha is better below t = 0.70, Beta from there on."),
         ([Stretch(0, 0, None), Stretch(0.01, 0.99, "b")], "As measured, Beta is better at every t at which they differ."),
         ([Stretch(0, 1, None)], "As measured, the two runs have the same curve."),
         (

@@ -14,7 +14,7 @@ from data.store import open_store
 from data.store.run_tags import change_tags
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS
-from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.bundle_factory import put, put_file, table, write
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 from tests.helpers.json_api import error, get
 from tests.helpers.json_api import table as read_table
@@ -105,7 +105,8 @@ def responses(place, model, shift=0.0):
     for index in range(QUESTIONS):
         right = index % 4 == 0 if place == "east" else index % 4 != 0
         confidence = {"alpha": 0.9 if place == "east" else 0.3, "beta": 0.7 if right else 0.4, "gamma": 0.5}[model] + shift
-        rows.append({"question_id": f"q{index}", "clue": 0, "confidence": round(confidence + index / 200, 4), "correct": right})
+        confidence = round(confidence + index / 200, 4)
+        rows.append({"question_id": f"q{index}", "clue": 0, "confidence": confidence, "correct": right, "model": model})
     return table(rows)
 
 
@@ -117,13 +118,10 @@ def many(tmp_path_factory):
     for place in PLACES:
         facts = {"dataset": place, "kind": "single", "title": place.title()}
         questions = table([{"question_id": f"q{index}", "text": f"What is {index}?"} for index in range(QUESTIONS)])
-        put(store, write(folder / place, facts, questions=questions, clues=None))
-        for model in MODELS:
-            if (model, place) != ("gamma", "north"):
-                for shift in (-0.1, 0.0) if (model, place) == ("beta", "east") else (0.0,):
-                    path = folder / "run.csv"
-                    path.write_text(responses(place, model, shift))
-                    put(store, path, dataset=place, model=model, elicitation="stated")
+        asked = [model for model in MODELS if (model, place) != ("gamma", "north")]
+        runs = {f"responses/{model}": responses(place, model, -0.1 * ((model, place) == ("beta", "east"))) for model in asked}
+        put(store, write(folder / place, facts, questions=questions, clues=None, **runs), elicitation="stated")
+    put_file(store, folder / "again.csv", responses("east", "beta"), dataset="east", elicitation="stated")
     for run, model, place in store.snapshot().rows("select run, model, dataset from runs where dataset <> 'north'"):
         if place == "west" or model == "alpha":
             change_tags(store, run, {"kind": KINDS[model]}, None)
@@ -207,10 +205,10 @@ def test_parts_of_a_benchmark_stand_together(tmp_path):
     store = open_store(tmp_path / "store")
     questions = table([{"question_id": "q1", "text": "What is 1?"}, {"question_id": "q2", "text": "What is 2?"}])
     for name in ("mmlu-law", "other", "mmlu-arts"):
-        put(store, write(tmp_path / name, {"dataset": name, "kind": "single"}, questions=questions, clues=None))
-        path = tmp_path / "run.csv"
-        path.write_text("question_id,confidence,correct\nq1,0.5,1\nq2,0.4,0\n")
-        put(store, path, dataset=name, model="alpha", elicitation="stated")
+        answers = "question_id,confidence,correct\nq1,0.5,1\nq2,0.4,0\n"
+        facts = {"dataset": name, "kind": "single"}
+        bundle = write(tmp_path / name, facts, questions=questions, clues=None, responses=answers)
+        put(store, bundle, model="alpha", elicitation="stated")
     app = create_app(Settings(store=str(tmp_path / "store"), workers=1))
     columns = get(app.test_client(), "/api/v1/across")["datasets"]
     assert [(column["dataset"], column["collection"]) for column in columns] == [

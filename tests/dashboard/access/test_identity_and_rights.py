@@ -100,8 +100,9 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     assert not any(secret in caplog.text for secret in (wrong, standing.auth["Authorization"].split()[1]))
 
 
-def test_sessions_are_listed_for_those_who_may_create_them(standing):
-    assert attempt(standing, "GET", "/api/v1/sessions", 401).json["error"]["code"] == "no_token"
+def test_what_concerns_people_is_listed_for_holders_of_tokens(standing):
+    for address in ("/api/v1/sessions", "/api/v1/audit", "/api/v1/datasets/pyramid/readers"):
+        assert attempt(standing, "GET", address, 401).json["error"]["code"] == "no_token", address
 
 
 def test_with_uploads_off_nobody_writes(copied):

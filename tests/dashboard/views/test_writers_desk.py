@@ -5,9 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from dashboard.app import create_app
 from dashboard.cache import PLACES, SELF
-from dashboard.settings import Settings
 from dashboard.uploads import import_process
 from queries.drafts import DraftText, question_draft
 from tests.helpers.browser_bundles import IMAGE
@@ -149,12 +147,6 @@ def test_a_bundle_becomes_a_dataset(app_taking_uploads):
     assert made.status_code == 201, made.text
     questions = client.get("/api/v1/questions?dataset=desk").get_json()
     assert [question["question_id"] for question in questions["questions"]] == ["q1", "q2"]
-
-
-def test_where_reading_needs_a_token_so_does_the_desk(copied):
-    client = create_app(Settings(store=str(copied), workers=1, read="token")).test_client()
-    assert refused(client, GUESSES, {"text": TEXT}, 401)["code"] == "no_token"
-    assert refused(client, BUNDLE, {}, 401)["code"] == "no_token"
 
 
 def test_a_full_queue_refuses_at_once(fresh):

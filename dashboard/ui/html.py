@@ -106,13 +106,12 @@ def items_query(**keys: Any) -> str:
     return urlencode({key: value for key, value in keys.items() if value is not None}, doseq=True)
 
 
-def items_link(content: Any, query: str, title: str | None = None) -> html.A:
+def items_link(content: Any, query: str) -> html.A:
     """Return a link that opens the drawer of the page with the answers behind a mark; ``query`` is an ``items_query``.
 
     ``assets/drawer.js`` adds the other keys of the page to its address.
     """
-    given: dict[str, Any] = {} if title is None else {"title": title}
-    return html.A(content, href=f"?{urlencode({'items': query})}", className="behind", **given, **data(items=query))
+    return html.A(content, href=f"?{urlencode({'items': query})}", className="behind", **data(items=query))
 
 
 Text = str | Component | Sequence[Any]

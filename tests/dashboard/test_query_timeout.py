@@ -6,8 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
+import httpx
 import msgspec
 import pytest
 
@@ -207,8 +207,8 @@ def test_a_server_stops_computing_for_clients_that_left(copied, tmp_path):
     address = urlsplit(served.address)
 
     def computing():
-        with urlopen(f"{served.address}/metrics-prometheus", timeout=120) as answer:
-            return re.search(r"^clueline_computing ([0-9.]+)$", answer.read().decode(), re.MULTILINE)
+        text = httpx.get(f"{served.address}/metrics-prometheus", timeout=120).text
+        return re.search(r"^clueline_computing ([0-9.]+)$", text, re.MULTILINE)
 
     try:
         clients = [socket.create_connection((address.hostname, address.port)) for _ in range(6)]

@@ -7,10 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from functools import partial
 
-import msgspec
+import httpx
 import pytest
 
 from dashboard.uploads.import_process import run_job
@@ -24,6 +23,7 @@ from tests.helpers import evaluation_logs as logs
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
+from tests.helpers.waiting import wait_until
 
 TABLE = "id,prompt,gold,prediction,p_true,judge\nq1,Which?,Nile,the Nile,0.91,C\nq2,Where?,Rome,Paris,0.4,I\nq3,Who?,x,z,0.2,I\n"
 ANSWERS = "question_id,clue,guess,confidence,model,elicitation\nlit-01,0,Dracula,0.25,mine,said\nlit-02,0,Emma,0.5,mine,said\n"
@@ -213,14 +213,13 @@ def test_killed_ten_times_it_loses_and_repeats_nothing(folder, tmp_path):
 def test_a_server_watches_the_folder_of_its_setting(folder, copied, tmp_path):
     (folder / "results.csv").write_text(TABLE, encoding="utf-8")
     server = start_server(copied, tmp_path / "log", workers=2, watch=folder)
+
+    def added():
+        listed = httpx.get(f"{server.address}/api/v1/runs", timeout=300).json()["runs"]
+        return [run["imported_by"] for run in listed if run["dataset"] == "results"]
+
     try:
-        until = time.monotonic() + 300
-        added = []
-        while not added and time.monotonic() < until:
-            time.sleep(0.5)
-            with urllib.request.urlopen(f"{server.address}/api/v1/runs") as answer:
-                listed = msgspec.json.decode(answer.read())["runs"]
-            added = [run for run in listed if run["dataset"] == "results"]
-        assert [run["imported_by"] for run in added] == ["watch"]
+        wait_until(added)
+        assert added() == ["watch"]
     finally:
         server.stop()

@@ -256,11 +256,11 @@ def fields(z: object, x: object, y: object, text: object, hover: str, size: floa
     The colour scale extends beyond -1 and 1, so that texts are readable on every colour.
     """
     return {
-        "type": "heatmap", "z": z, "x": x, "y": y, "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
-        "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]], "hoverongaps": False,
+        "type": "heatmap", **more, "z": z, "x": x, "y": y, "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
+        "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
         "text": text, "texttemplate": "%{text}" if numbers else "", "textfont": {"size": size, "color": INK},
-        **_pointed_at(hover),
-    } | more  # fmt: skip
+        **_pointed_at(hover), "hoverongaps": False,
+    }  # fmt: skip
 
 
 def drawn(data: Sequence[PlotlyJson], height: int, x: PlotlyJson, y: PlotlyJson, **more: Any) -> PlotlyJson:
@@ -406,6 +406,6 @@ def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[
     return drawn(
         [fields(taus, labels, labels, text, hover, 10, numbers=numbers, meta={"link": link}, customdata=keys)],
         max(260, SIDE * len(metrics) + 90),
-        axis(range=[-0.5, len(metrics) - 0.5], tickangle=-40, **shared),
-        axis(range=downwards(len(metrics), 0), **shared),
+        axis(**shared, range=[-0.5, len(metrics) - 0.5], tickangle=-40),
+        axis(**shared, range=downwards(len(metrics), 0)),
     )

@@ -8,10 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from dashboard.cli.format_docs import documents
 from dashboard.registry.pages import PAGES
 from dashboard.views import docs as documentation_pages
-from data.readers import formats
 from tests.helpers.html_elements import Elements
 from tests.helpers.paths import ROOT
 
@@ -110,15 +108,3 @@ def test_the_citation_file_is_valid():
     assert facts["type"] == "software" and facts["authors"]
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert facts["version"] == version[1]
-
-
-def test_the_documentation_is_generated():
-    for path, text in documents().items():
-        assert path.read_text(encoding="utf-8") == text, path
-
-
-@pytest.mark.parametrize("format_", formats(), ids=lambda f: f.key)
-def test_a_row_has_every_text(format_):
-    for text in (format_.reads, format_.recognised, format_.becomes):
-        assert text and text[0] not in " ." and not text.endswith(".") and "|" not in text
-    assert not format_.source.endswith(".")

@@ -15,7 +15,7 @@ from dashboard import shell, views
 from dashboard.access import dash_requests, limits
 from dashboard.access.providers import RequestDenied
 from dashboard.http import logs, prometheus
-from dashboard.http.responses import error_response
+from dashboard.http.bodies import error_response
 from dashboard.registry.addresses import api, denied
 from dashboard.registry.pages import check_page
 from dashboard.service import Service

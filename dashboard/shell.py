@@ -17,14 +17,13 @@ from dash.development.base_component import Component
 from dashboard.access import signed_links
 from dashboard.http.messages import public_message
 from dashboard.http.paths import SELECTION, address
-from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, read_page, register
+from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, page, read_page
 from dashboard.service import service
 from dashboard.ui.controls import active_filters, control, filter_bar
 from dashboard.ui.drawing import Drawing, as_json, divide_page
 from dashboard.ui.frame import header, page_foot
 from dashboard.ui.html import content_markup, markup
-from dashboard.ui.messages import error_panel, simulated_people, store_panel
-from dashboard.ui.notices import content_of
+from dashboard.ui.messages import content_of, error_panel, simulated_people, store_panel
 from dashboard.views.items import drawer
 from data.store import StoreError
 from queries.datasets import Dataset
@@ -175,9 +174,7 @@ def _nothing(request: object) -> list[Component | None]:
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 
-NOWHERE = register(
-    Page(name="nowhere", path="", title="No such page", draw=_nothing, check=_nothing, parameters=PageParameters, filters=())
-)
+page("", "No such page", PageParameters, name="nowhere", check=_nothing)(_nothing)
 
 
 def install(app: Dash) -> None:

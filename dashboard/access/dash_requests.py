@@ -9,8 +9,7 @@ from dash.exceptions import DependencyException, InvalidResourceError
 from flask import Flask, Response, abort, request
 from werkzeug.exceptions import NotFound
 
-from dashboard.http.json_bodies import InvalidJson, decode_json
-from dashboard.http.responses import error_response
+from dashboard.http.bodies import InvalidJson, decode_json, error_response
 from queries.drafts import DraftText
 
 CALLBACKS = "/_dash-update-component"

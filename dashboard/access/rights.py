@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
@@ -174,10 +174,7 @@ class Access:
 
     def _record(self) -> AccessRecord:
         if "access_record" not in g:
-            try:
-                g.access_record = self.tokens.latest()
-            except TokenError as error:
-                raise StoreError(str(error)) from error
+            g.access_record = _read(self.tokens.latest)
         record: AccessRecord = g.access_record
         return record
 
@@ -232,7 +229,7 @@ class Access:
         for provider in self.providers:
             if provider.gives is None or RIGHTS.index(provider.gives) < RIGHTS.index(right):
                 continue
-            reader = provider.reader(self._current_record)
+            reader = provider.reader(lambda: _read(self.tokens.record))
             if reader is None:
                 continue
             if reader.by_cookie and authorization is not None:
@@ -244,15 +241,9 @@ class Access:
             return user if user and provider is self.proxy else reader.name
         raise _no_token() if authorization is None else wrong_token()
 
-    def _current_record(self) -> AccessRecord:
-        try:
-            return self.tokens.record()
-        except TokenError as error:
-            raise StoreError(str(error)) from error
-
     def find(self, secret: str) -> Token | None:
         """Return the current entry of a token, revoked or not; None if it is unknown. Raises ``StoreError``."""
-        return self._current_record().find(secret)
+        return _read(self.tokens.record).find(secret)
 
     def check_playing(self, player: str, *, reading: bool) -> None:
         """Refuse a player of a session who sends requests faster than anybody can play. Raises ``Denied`` with status 429.
@@ -288,6 +279,13 @@ class Access:
             raise RequestDenied(
                 403, "cross_site", "This request comes from a page on another site. Only this server's pages can do this."
             )
+
+
+def _read(read: Callable[[], AccessRecord]) -> AccessRecord:
+    try:
+        return read()
+    except TokenError as error:
+        raise StoreError(str(error)) from error
 
 
 def _missing_right(reader: Reader, right: Right) -> RequestDenied:

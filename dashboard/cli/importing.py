@@ -16,26 +16,8 @@ import click
 from dashboard.cli.progress import CommandRefused, checked, print_remarks, progress_bar, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
-from data.importing.column_mapping import (
-    MAPPINGS,
-    NAME,
-    ROLES,
-    BadMapping,
-    keep_read_mapping,
-    kept_mappings,
-    read_mapping,
-    read_pattern,
-    read_words,
-)
-from data.importing.distributed_import import (
-    Group,
-    PreparedRuns,
-    groups_of_file,
-    merge_groups,
-    parquet_files,
-    prepare,
-    publish,
-)
+from data.importing import column_mapping
+from data.importing.distributed_import import Group, PreparedRuns, groups_of_file, merge_groups, parquet_files, prepare, publish
 from data.importing.ingest import import_paths, open_dry_run
 from data.importing.report import Refused, Report
 from data.importing.seed import SAMPLES
@@ -63,8 +45,8 @@ def _matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[str | None]
 def _read_columns(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     pairs = [text.partition("=") for text in texts]
     for role, equals, column in pairs:
-        if not equals or role not in ROLES:
-            raise ValueError(f"{role + equals + column!r} is not ROLE=COLUMN; the roles: {', '.join(ROLES)}")
+        if not equals or role not in column_mapping.ROLES:
+            raise ValueError(f"{role + equals + column!r} is not ROLE=COLUMN; the roles: {', '.join(column_mapping.ROLES)}")
     return tuple((role, column) for role, _, column in pairs)
 
 
@@ -121,12 +103,12 @@ def file_options(command: Command) -> Command:
             metavar="ROLE=COLUMN",
             multiple=True,
             callback=checked(_read_columns),
-            help=f"Role of a column of another project's table; can be repeated. Roles: {', '.join(ROLES)}.",
+            help=f"Role of a column of another project's table; can be repeated. Roles: {', '.join(column_mapping.ROLES)}.",
         ),
         click.option(
             "--words",
             metavar="WORD=SHARE,...",
-            callback=checked(lambda text: tuple(read_words(text).items()) if text else ()),
+            callback=checked(lambda text: tuple(column_mapping.read_words(text).items()) if text else ()),
             help="What words of confidence mean, as in 'certain=.95' or '-1=none'.",
         ),
         click.option(
@@ -138,7 +120,7 @@ def file_options(command: Command) -> Command:
             "--confidence-pattern",
             metavar="PATTERN",
             default="",
-            callback=checked(lambda text: text and read_pattern(text).text),
+            callback=checked(lambda text: text and column_mapping.read_pattern(text).text),
             help="How outputs state a confidence, as in 'Confidence: {percent}' or '{share} sure'.",
         ),
         click.option(
@@ -171,14 +153,14 @@ def format_list() -> str:
 def import_options(store: Store, mapping: str | None, **stated: Any) -> ImportOptions:
     """Return the options of an import, as stated on the command line. ``mapping`` names a kept mapping or a file."""
     try:
-        mappings = kept_mappings(store.local / MAPPINGS)
+        mappings = column_mapping.kept_mappings(store.local / column_mapping.MAPPINGS)
         own = next((kept for kept in mappings if kept.name == mapping), None)
         if mapping and own is None:
             if not Path(mapping).is_file():
                 names = ", ".join(kept.name for kept in mappings) or "none"
                 raise click.BadParameter(f"there is no mapping or file {mapping!r}; kept are: {names}", param_hint="--mapping")
-            own = read_mapping(Path(mapping))
-    except BadMapping as error:
+            own = column_mapping.read_mapping(Path(mapping))
+    except column_mapping.BadMapping as error:
         raise CommandRefused(str(error)) from error
     return ImportOptions(**stated, mapping=own, mappings=tuple(mappings))
 
@@ -197,7 +179,7 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option(
     "--save-mapping",
     metavar="NAME",
-    callback=checked(_matching(NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
+    callback=checked(_matching(column_mapping.NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
     help="Keep the roles of the columns under this name.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
@@ -220,7 +202,11 @@ def import_command(
         seed_empty_store(store)
     tags = (*tags, checked_tag(LABEL, label)) if label else tags
     options = import_options(store, tags=tags, password=settings.grace_password or None, **stated)
-    report = (_try if dry_run else _import)(store, paths, options)
+    if dry_run:
+        with progress_bar("Reading") as progress, open_dry_run(store, paths, options, content="all", progress=progress) as tried:
+            report = tried.report
+    else:
+        report = _import(store, paths, options)
     for line in report.lines:
         click.echo(line)
     if save_mapping:
@@ -231,16 +217,11 @@ def import_command(
     print_remarks(report.repaired, warnings, report.hints)
 
 
-def _try(store: Store, paths: Sequence[Path], options: ImportOptions) -> Report:
-    with progress_bar("Reading") as progress, open_dry_run(store, paths, options, content="all", progress=progress) as dry_run:
-        return dry_run.report
-
-
 def _save(store: Store, name: str, report: Report) -> None:
     """Keep the mapping of the table that was read. Raises ``CommandRefused`` unless it was one."""
     try:
-        path = keep_read_mapping(store.local / MAPPINGS, name, report.mappings)
-    except BadMapping as error:
+        path = column_mapping.keep_read_mapping(store.local / column_mapping.MAPPINGS, name, report.mappings)
+    except column_mapping.BadMapping as error:
         raise CommandRefused(f"{error}.") from error
     click.echo(f"mapping {name}: kept in {path}; files with the same columns will be read by it")
 
@@ -286,13 +267,7 @@ RETRIES = 2  # retries of a group whose worker was lost
 @click.option("--memory", default="1GB", show_default=True, help="DuckDB's memory for each run; beyond it, the disk is used.")
 @click.pass_obj
 def batch_command(
-    settings: Settings,
-    source: Path,
-    dataset: str,
-    scheduler: str | None,
-    workers: int | None,
-    memory: str,
-    **stated: Any,
+    settings: Settings, source: Path, dataset: str, scheduler: str | None, workers: int | None, memory: str, **stated: Any
 ) -> None:
     """Import the answers in SOURCE, a Parquet file or a folder of them, with a Dask cluster.
 

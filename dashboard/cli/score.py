@@ -44,12 +44,7 @@ HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by
 @click.option("--json", "as_json", is_flag=True, help="JSON as from /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
 def score_command(
-    settings: Settings,
-    paths: Sequence[Path],
-    metrics: str | None,
-    as_json: bool,
-    grading: str | None,
-    **stated: Any,
+    settings: Settings, paths: Sequence[Path], metrics: str | None, as_json: bool, grading: str | None, **stated: Any
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
     conventions = [(key, value) for key in CONVENTIONS if (value := stated.pop(key)) is not None]

@@ -29,13 +29,7 @@ BETWEEN_TWO = 2.0  # seconds between the looks of --once
 @click.option("--dataset", metavar="ID", help="Dataset that tables of answers are for, if they do not say.")
 @repeats_and_align
 @click.pass_obj
-def watch_command(
-    settings: Settings,
-    place: str,
-    once: bool,
-    every: float | None,
-    **stated: Any,
-) -> None:
+def watch_command(settings: Settings, place: str, once: bool, every: float | None, **stated: Any) -> None:
     """Import logs of Inspect, lm-eval and HELM, tables and bundles, as they are finished, each once.
 
     A file is read when it is the same at two looks. A log of Inspect is read when it says that it is finished. A file that is

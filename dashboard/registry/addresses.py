@@ -15,12 +15,12 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
 from dashboard.access.providers import RequestDenied
+from dashboard.http.bodies import error_response
 from dashboard.http.messages import error_message, public_message, what_changed
-from dashboard.http.responses import error_response
 from dashboard.registry.run_names import with_names
 from dashboard.service import service
 from data.store import StoreError
-from data.store.tokens_and_readers import Right
+from data.store.tokens_and_readers import Right, TokenError
 from queries.changes import version_changes
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
@@ -39,7 +39,7 @@ class Route:
     """One address, as the documentation lists it.
 
     ``address`` is method and path. ``gives`` is the docstring of its function, and ``takes`` its own keys. ``view`` is its
-    function, if ``get`` or ``get_selected`` declared it. ``answer`` is the struct that it returns as JSON, if it is a view.
+    function, if ``get`` declared it. ``answer`` is the struct that it returns as JSON, if it is a view.
     ``page`` says whether it answers with pages, also to errors.
     """
 
@@ -101,25 +101,11 @@ def add(
     api.add_url_rule(path, endpoint=f"GET-{len(ROUTES)}", view_func=answer, **options)
 
 
-def get(
-    path: str, takes: type[P], right: Right = "read", **options: Any
-) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
-    """Declare a GET address without a selection, documented by the docstring of its function; see ``add``."""
+def get(path: str, takes: type[Parameters], *, selection: bool = False, **options: Any) -> Callable[[Function], Function]:
+    """Declare a GET address, documented by the docstring of its function; see ``add``."""
 
-    def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
-        add(path, view, takes, view.__doc__ or "", selection=False, right=right, **options)
-        return view
-
-    return declare
-
-
-def get_selected(
-    path: str, takes: type[P]
-) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
-    """Declare a GET address that takes a selection, documented by the docstring of its function; see ``add``."""
-
-    def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
-        add(path, view, takes, view.__doc__ or "", selection=True)
+    def declare(view: Function) -> Function:
+        add(path, view, takes, view.__doc__ or "", selection=selection, **options)
         return view
 
     return declare
@@ -190,7 +176,12 @@ def refusal(kind: type[Exception], code: str, field: str | None = None, status: 
     try:
         yield
     except kind as error:
-        raise BadRequest(code, f"{str(error)[0].upper()}{str(error)[1:]}.", field, status=status) from None
+        raise BadRequest(code, sentence(error), field, status=status) from None
+
+
+def sentence(error: Exception) -> str:
+    """Return the message of an error as a sentence."""
+    return f"{str(error)[0].upper()}{str(error)[1:]}."
 
 
 @api.after_request
@@ -219,11 +210,13 @@ def denied(error: RequestDenied) -> Response:
     return answer
 
 
+@api.errorhandler(TokenError)
 @api.errorhandler(StoreError)
-def no_store(error: StoreError) -> Response:
-    """Answer a request that failed because the store cannot be read or written."""
+def no_store(error: StoreError | TokenError) -> Response:
+    """Answer a request that failed because the store, or what it says of tokens and readers, cannot be read or written."""
     log.error("%s", error)
-    return error_response("store_unavailable", public_message(error, service().store), 503)
+    problem = StoreError(str(error)) if isinstance(error, TokenError) else error
+    return error_response("store_unavailable", public_message(problem, service().store), 503)
 
 
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=CHANGING)  # GET shows them to people

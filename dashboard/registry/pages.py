@@ -32,11 +32,6 @@ NO_DATASET = Facets(
 )  # fmt: skip
 
 
-def all_runs(facets: Facets) -> tuple[str, ...]:
-    """Return ids of the runs that an address can name."""
-    return facets.all_runs
-
-
 class PageParameters(Parameters, frozen=True):
     """The keys that every page takes in addition to those of the selection."""
 
@@ -46,7 +41,7 @@ class PageParameters(Parameters, frozen=True):
         Choices(
             "ids of the runs that figures show in colour; by default all runs if there are at most eight, otherwise the eight "
             "best by the metric of the page",
-            all_runs,
+            lambda facets: facets.all_runs,
             "Dataset {dataset!r} has no run {value!r} to pin.",
         ),
     ] = ()
@@ -74,7 +69,7 @@ class PageRequest(Request[P]):
     ``texts`` are the values of the page's own keys as the address has them. ``item`` is what the path names in addition to the
     dataset, such as a question. ``bare`` says whether the address has no keys except the theme and unknown ones, because somebody
     has just arrived. ``draft`` is what somebody is writing on the page ``/write``; on all other pages, the address is the only
-    state. ``in_file`` says whether the page is drawn for a file, which can ask no server for more.
+    state. ``in_file`` says whether the page is drawn for a file, which can ask no server for more. ``path`` is that of the page.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -82,6 +77,7 @@ class PageRequest(Request[P]):
     bare: bool = False
     draft: DraftText = NO_DRAFT
     in_file: bool = False
+    path: str = ""
 
     def written(self, key: str) -> str:
         """Return the value of one of the page's own keys as written in the address; blank if it is absent."""
@@ -102,6 +98,9 @@ class PageRequest(Request[P]):
     def question_link(self, question_id: str, **changes: str | Sequence[str] | None) -> str:
         """Return the address of a question of the dataset; ``changes`` are as in ``link``."""
         return self.link(question_path(self.selection.dataset, question_id), dataset=None, **changes)
+
+
+Draw = Callable[[PageRequest[P]], Sequence[Component | None]]
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,9 @@ class Page(Generic[P]):
     name: str
     path: str
     title: str
-    filters: tuple[str, ...]
-    draw: Callable[[PageRequest[P]], Sequence[Component | None]]
+    draw: Draw[P]
     parameters: type[P]
+    filters: tuple[str, ...] = ()
     check: Callable[[PageRequest[P]], object] = lambda request: None
     place: str = ""
     order: int | None = None
@@ -154,10 +153,15 @@ class Page(Generic[P]):
 PAGES: dict[str, Page[Any]] = {}
 
 
-def register(page: Page[P]) -> Page[P]:
-    """Add a page to the registry and return it."""
-    PAGES[page.name] = page
-    return page
+def page(path: str, title: str, parameters: type[P], *, name: str = "", **options: Any) -> Callable[[Draw[P]], Draw[P]]:
+    """Declare a page, which a function draws. ``options`` are further attributes of ``Page``; its name is by default its path."""
+
+    def declare(draw: Draw[P]) -> Draw[P]:
+        known = name or path.strip("/")
+        PAGES[known] = Page(known, path, title, draw, parameters, **options)
+        return draw
+
+    return declare
 
 
 def navigation(facets: Facets | None) -> dict[str, list[tuple[str, str]]]:
@@ -177,7 +181,7 @@ def read_page(
     ``BadRequest`` if a value is unknown; the error names the allowed values.
     """
     if not page.needs_dataset and not service().snapshot().states:
-        return PageRequest(Selection(""), NO_DATASET, page.parameters(), (), {}, item, bare=True, draft=draft)
+        return PageRequest(Selection(""), NO_DATASET, page.parameters(), (), {}, item, True, draft, path=page.path)
     if page.name == "nowhere":
         pairs = []
     request = service().read(pairs, page.parameters, dataset, ignore_unknown=True)
@@ -186,7 +190,9 @@ def read_page(
     for key, text in pairs:
         if key in page.parameters.kinds():
             texts.setdefault(key, []).append(text)
-    return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item, bare, draft)
+    return PageRequest(
+        request.selection, request.facets, request.parameters, request.ignored, texts, item, bare, draft, path=page.path
+    )  # fmt: skip
 
 
 def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:

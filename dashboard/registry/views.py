@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from flask import Response
 
-from dashboard.http.responses import csv_response, json_response
+from dashboard.http.bodies import csv_response, json_response
 from dashboard.registry.addresses import PART, add
 from dashboard.registry.run_names import names_if_alike
 from dashboard.registry.tables import Column, Table, column

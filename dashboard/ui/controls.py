@@ -253,10 +253,7 @@ def _label(key: str) -> str | None:
 def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, text: str, label: str) -> html.A:
     """A chip that links to the same page without one pair of its address."""
     without = [pair for index, pair in enumerate(pairs) if index != place]
-    parts: list[Component | str] = [
-        label,
-        html.Span("×", className="remove", **aria(hidden="true")),
-    ]
+    parts: list[Component | str] = [label, html.Span("×", className="remove", **aria(hidden="true"))]
     return page_link(parts, href=address(path, without), title=f"Remove {text}")
 
 

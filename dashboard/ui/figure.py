@@ -1,4 +1,4 @@
-"""Figures: the frame with caption and table, the style, small panels, lines and labels of runs.
+"""Figures: the frame with caption and table, the style, traces, small panels, lines and labels of runs.
 
 A figure is a plain dict of Plotly. Colours are CSS variables of ``assets/clueline.css``, such as ``var(--ink)``; the browser
 replaces them with their values.
@@ -177,20 +177,17 @@ def interval_rows(
     """
     values, lows, highs = ([cell[place] for cell in cells] for place in range(3))
     ends = [brackets(low, high) for _, low, high in cells]
-    return {
-        "data": [{
-            "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(cells))), "cliponaxis": False,
-            "meta": {"items": [*items]}, "marker": {"size": 10, "color": [*colours]},
-            "error_x": whiskers(values, lows, highs, MUTED, thickness=1.5),
-            "customdata": [[plain(name), end] for name, end in zip(names, ends, strict=True)],
-            "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
-        }],
-        "layout": layout(
-            26 * max(len(cells), 2) + 64,
-            xaxis=axis(plain(title), range=padded([*values, *lows, *highs], zero=True), zeroline=True, zerolinecolor=MUTED),
-            yaxis=row_axis([plain(name) for name in distinct_short_names(names, longest)]),
-        ),
-    }  # fmt: skip
+    marks = dots(
+        values, list(range(len(cells))), "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}", [*colours], 10, cliponaxis=False,
+        meta={"items": [*items]}, error_x=whiskers(values, lows, highs, MUTED, thickness=1.5),
+        customdata=[[plain(name), end] for name, end in zip(names, ends, strict=True)],
+    )  # fmt: skip
+    return drawn(
+        [marks],
+        26 * max(len(cells), 2) + 64,
+        axis(plain(title), range=padded([*values, *lows, *highs], zero=True), zeroline=True, zerolinecolor=MUTED),
+        row_axis([plain(name) for name in distinct_short_names(names, longest)]),
+    )
 
 
 def rounded(values: Iterable[float | None], digits: int = 5) -> list[float | None]:
@@ -211,6 +208,64 @@ def layout(height: int, **more: Any) -> PlotlyJson:
             "bgcolor": PAPER, "bordercolor": FAINT, "font": {"family": FONT, "size": 12, "color": INK}, "align": "left",
         },
     } | more  # fmt: skip
+
+
+UNIT: PlotlyJson = {"range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"}  # an axis from 0 to 1
+QUARTERS: PlotlyJson = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"}  # the ticks of one that goes further
+CLEAR = "rgba(0,0,0,0)"  # the colour of open dots
+
+
+def lines(x: object, y: object, hover: str = "", mode: str = "lines", **more: Any) -> PlotlyJson:
+    """Return a line. ``hover`` is shown when it is pointed at; ``more`` is added to the trace."""
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, **_pointed_at(hover)} | more
+
+
+def dots(
+    x: object, y: object, hover: str, colour: object, size: object, mark: PlotlyJson | None = None, **more: Any
+) -> PlotlyJson:
+    """Return dots; ``mark`` is added to the style of each. For ``hover`` and ``more`` see ``lines``."""
+    return lines(x, y, hover, **{"mode": "markers", "marker": {"size": size, "color": colour} | (mark or {})} | more)
+
+
+def bars(x: object, y: object, hover: str, marker: PlotlyJson, **more: Any) -> PlotlyJson:
+    """Return bars. For ``hover`` and ``more`` see ``lines``."""
+    return {"type": "bar", "x": x, "y": y, "marker": marker, **_pointed_at(hover)} | more
+
+
+def _pointed_at(hover: str) -> PlotlyJson:
+    return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+
+
+def band(x: object, low: object, high: object) -> list[PlotlyJson]:
+    """Return the area between two lines."""
+    bottom, top = (lines(x, y, line={"width": 0, "color": FAINT}) for y in (low, high))
+    return [bottom, top | {"fill": "tonexty", "fillcolor": "var(--band)"}]
+
+
+def segments(rows: Iterable[tuple[object, float | None, float | None]], width: float, colour: str = FAINT) -> PlotlyJson:
+    """Return a level line for each row: its place on the y axis, and where it starts and ends."""
+    listed = [*rows]
+    x = [value for _, start, end in listed for value in (start, end, None)]
+    y = [value for place, _, _ in listed for value in (place, place, None)]
+    return lines(x, y, line={"color": colour, "width": width})
+
+
+def fields(z: object, x: object, y: object, text: object, hover: str, size: float, *, numbers: bool, **more: Any) -> PlotlyJson:
+    """Return fields from -1 (orange) over 0 to 1 (blue); ``numbers``: with their texts, in this ``size``. None is blank.
+
+    The colour scale extends beyond -1 and 1, so that texts are readable on every colour.
+    """
+    return {
+        "type": "heatmap", **more, "z": z, "x": x, "y": y, "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
+        "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
+        "text": text, "texttemplate": "%{text}" if numbers else "", "textfont": {"size": size, "color": INK},
+        **_pointed_at(hover), "hoverongaps": False,
+    }  # fmt: skip
+
+
+def drawn(data: Sequence[PlotlyJson], height: int, x: PlotlyJson, y: PlotlyJson, **more: Any) -> PlotlyJson:
+    """Return a figure of traces over two axes; ``more`` are other keys of its layout."""
+    return {"data": [*data], "layout": layout(height, xaxis=x, yaxis=y, **more)}
 
 
 CALIBRATION_AXES = {False: ("confidence", "share right"), True: ("probability of yes", "mean outcome")}  # by: are they forecasts
@@ -336,8 +391,8 @@ NAMED = 14  # metrics; with more, numbers in the fields would be too small
 def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric], link: str) -> PlotlyJson:
     """Draw a field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
 
-    The colour scale extends beyond -1 and 1, so that the numbers are readable on every colour. ``link`` is the address of the
-    leaderboard with ``ID`` in place of its columns; a click on a field opens that of its two metrics.
+    ``link`` is the address of the leaderboard with ``ID`` in place of its columns; a click on a field opens that of its two
+    metrics.
     """
     labels = [plain(metric.label) for metric in metrics]
     place = {metric.key: index for index, metric in enumerate(metrics)}
@@ -345,21 +400,12 @@ def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[
     for pair in correlations:
         taus[place[pair.a]][place[pair.b]] = taus[place[pair.b]][place[pair.a]] = pair.tau
     text = [["" if tau is None else short(tau, 1) for tau in line] for line in taus]
-    return {
-        "data": [
-            {
-                "type": "heatmap", "meta": {"link": link},
-                "customdata": [[f"{a.key},{b.key}" for b in metrics] for a in metrics], "z": taus,
-                "x": labels, "y": labels, "zmin": -1.5, "zmax": 1.5, "showscale": False,
-                "xgap": 1, "ygap": 1,
-                "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
-                "text": text, "texttemplate": "%{text}" if len(metrics) <= NAMED else "", "textfont": {"size": 10, "color": INK},
-                "hovertemplate": "%{x}, %{y}: tau-b = %{z:.3f}<extra></extra>", "hoverongaps": False,
-            }
-        ],
-        "layout": layout(
-            max(260, SIDE * len(metrics) + 90),
-            xaxis=axis(showgrid=False, range=[-0.5, len(metrics) - 0.5], tickfont={"size": 11, "color": INK}, tickangle=-40),
-            yaxis=axis(showgrid=False, range=downwards(len(metrics), 0), tickfont={"size": 11, "color": INK}),
-        ),
-    }  # fmt: skip
+    keys = [[f"{a.key},{b.key}" for b in metrics] for a in metrics]
+    hover, numbers = "%{x}, %{y}: tau-b = %{z:.3f}", len(metrics) <= NAMED
+    shared: PlotlyJson = {"showgrid": False, "tickfont": {"size": 11, "color": INK}}
+    return drawn(
+        [fields(taus, labels, labels, text, hover, 10, numbers=numbers, meta={"link": link}, customdata=keys)],
+        max(260, SIDE * len(metrics) + 90),
+        axis(**shared, range=[-0.5, len(metrics) - 0.5], tickangle=-40),
+        axis(**shared, range=downwards(len(metrics), 0)),
+    )

@@ -1,8 +1,10 @@
-"""Messages on pages: errors, empty selections, notices, and banners above the content."""
+"""Messages on pages: errors, empty selections, banners, notices about what counts, and the content of a page below them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 from urllib.parse import urlencode
 
 from dash import html
@@ -10,17 +12,25 @@ from dash.development.base_component import Component
 
 from dashboard.http.messages import error_message, what_changed
 from dashboard.http.paths import address
+from dashboard.registry.pages import Page, PageRequest, Pairs
+from dashboard.registry.run_names import names_of
 from dashboard.service import service
-from dashboard.ui.html import page_link
-from dashboard.ui.section import banner, choices, note, panel
+from dashboard.ui.html import banner, choices, note, page_link, panel
+from dashboard.ui.runs import run_names
+from dashboard.ui.text import percent, short
 from data.plurals import counted
-from queries.changes import VersionChanges
+from queries.changes import VersionChanges, version_changes
 from queries.datasets import Dataset
+from queries.engine.common_questions import Coverage, coverage
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
-from queries.gradings import GradingCoverage
-from queries.runs import RunFacts
+from queries.engine.units import UnitCounts, count_units
+from queries.gradings import GradingCoverage, grading_coverage
+from queries.leaderboard import GradingDisagreement, GradingLeader, grading_disagreement
+from queries.metrics import CATALOGUE
+from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
+from queries.runs import RunFacts, run
 from queries.selection import Selection
-from queries.selection.facets import Facets
+from queries.selection.facets import AGES, QUESTION, YEARS, Facets
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import kind_of
 
@@ -183,12 +193,280 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
     )
 
 
-def dataset_links(path: str, wanted: Callable[[Dataset], bool]) -> list[html.A]:
-    """Return links to a page of other datasets."""
-    return [page_link(one.title, href=f"{path}?dataset={one.dataset}") for one in service().datasets() if wanted(one)]
+def dataset_links(path: str, wanted: Callable[[Dataset], bool], above: str, none: str) -> tuple[str, html.Ul | None]:
+    """Return links to a page of other datasets and what stands ``above`` them, or that there are ``none``: parts of a panel."""
+    links = [page_link(one.title, href=f"{path}?dataset={one.dataset}") for one in service().datasets() if wanted(one)]
+    return (above, choices(links)) if links else (none, None)
 
 
 def prompts(dataset: str) -> list[html.A | str]:
     """Return links to the prompt files of a dataset."""
     path = f"/api/v1/datasets/{dataset}/prompts"
     return [html.A("CSV", href=f"{path}.csv"), ", ", html.A("JSON Lines", href=f"{path}.jsonl")]
+
+
+MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list
+
+
+def answered(number: int, questions: int) -> str:
+    """Say how many questions were answered, such as "81 of 808"; the number alone if all were."""
+    return f"{number:,}" if number == questions else f"{number:,} of {questions:,}"
+
+
+def clues_answered(number: int, clues: int, questions: int) -> str:
+    """Say how many clues were answered, such as "60 of 339 clues"; blank if all were or each question has one."""
+    return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
+
+
+def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
+    """Say which questions and clues count when runs answered different ones; None if all answered the same.
+
+    ``restricted`` says whether only the common questions count.
+    """
+    if not coverage.differs:
+        return None
+    taking_part = coverage.taking_part
+    if not restricted:
+        total, counts = coverage.questions, coverage.answered
+        what = "questions"
+        if len({*counts.values()}) == 1:  # the same questions, but not the same clues
+            total, counts, what = coverage.clues, coverage.answered_clues, "clues"
+        fewest, most = min(counts.values()), max(counts.values())
+        return _notice(
+            [
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own "
+                f"{what}. A run that skips hard {what} looks better than it is. ",
+                page_link(
+                    f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered",
+                    href=_with_key(path, pairs, "common", "1"),
+                ),
+            ]
+        )
+    if not taking_part:
+        return _notice(
+            [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_with_key(path, pairs, "common", "0"))]
+        )
+    parts: list[str | html.A] = [
+        f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
+    ]
+    names = names_of(coverage.answered)
+    if coverage.apart:
+        parts.append(f"Left out: {_few([f'{names[run]} ({why})' for run, why in coverage.apart.items()])}. ")
+    least = min((coverage.answered_clues[run] for run in taking_part), default=0)
+    if any(coverage.answered_clues[run] > least for run in taking_part):
+        shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
+        named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
+        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_few(named)}. ")
+    if coverage.apart:
+        parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
+    return _notice([*parts, page_link("Show each run on its own questions", href=_with_key(path, pairs, "common", "0"))])
+
+
+def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
+    """Say that the leaderboard measures these two runs on fewer questions; None if it does not."""
+    if not coverage.differs or not coverage.common:
+        return None
+    return _notice(
+        [
+            "Measured on what both runs answered. The leaderboard has other values, because it measures runs on the "
+            f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
+            page_link("Compare both runs on those", href=_with_key(path, pairs, "common", "1")),
+        ]
+    )
+
+
+def nothing_in_common(coverage: Coverage, path: str, pairs: Pairs) -> html.Section:
+    """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
+    nobody = not coverage.taking_part
+    runs = [html.Li(f"{name}: {_answered(run, coverage)}") for run, name in names_of(coverage.answered).items()]
+    every = page_link("measure all runs on what all of them answered", href=_with_key(path, pairs, "common", "all"))
+    return panel(
+        "No run answered enough to be compared" if nobody else f"No question was answered by {_all(len(coverage.taking_part))}",
+        f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or",
+        html.P(every) if nobody else None,
+        html.P(page_link("show each run on its own questions", href=_with_key(path, pairs, "common", "0"))),
+        "Questions answered:",
+        html.Ul(runs[:MAX_LISTED]),
+        f"and {len(runs) - MAX_LISTED} more" if len(runs) > MAX_LISTED else None,
+    )
+
+
+def _notice(parts: list[str | html.A]) -> html.P:
+    return html.P(parts, className="note coverage", role="note")
+
+
+def _all(runs: int) -> str:
+    return {1: "the run", 2: "both runs"}.get(runs, f"all {runs} runs")
+
+
+def _common(coverage: Coverage, of_all: bool = False) -> str:
+    """The common part, such as "44 of 60 questions (250 of 339 clues)"."""
+    shares = ((coverage.common, coverage.questions, "question"), (coverage.common_clues, coverage.clues, "clue"))
+    questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else counted(number, what) for number, total, what in shares)
+    return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
+
+
+def _nobody(coverage: Coverage) -> str:
+    """Say why no run takes part."""
+    if coverage.lacking:
+        return "No run can be ranked by metrics that need a confidence. Each is measured on its own answers."
+    clues = counted(coverage.expected_clues, "question" if coverage.clues == coverage.questions else "clue")
+    return f"No run can be ranked: none answered nine tenths of the {clues} that most runs answered."
+
+
+def _answered(run: str, coverage: Coverage) -> str:
+    """How much a run answered, such as "60; 60 of 339 clues"."""
+    parts = (
+        answered(coverage.answered[run], coverage.questions),
+        clues_answered(coverage.answered_clues[run], coverage.clues, coverage.questions),
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _few(named: Sequence[str]) -> str:
+    more = len(named) - MAX_NAMES
+    return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
+
+
+def cluster_words(name: str) -> str:
+    """Say which questions are in a cluster, such as "the same packet"."""
+    return f"the same {YEARS} years of age" if name == AGES else f"the same “{name}”"
+
+
+def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None:
+    """Say what the units are; None if they are single questions."""
+    if counts.name == QUESTION:
+        return None
+    if counts.units < 2:
+        text = (
+            f"All questions here are in one cluster, of {cluster_words(counts.name)}. One cluster does not show how much values "
+            "vary, so there are no intervals, tests and bands. "
+        )
+    else:
+        text = (
+            f"Questions with {cluster_words(counts.name)} depend on each other, so intervals, tests and bands count "
+            f"{counted(counts.units, 'cluster')}, not {counted(counts.questions, 'question')}. "
+        )
+    return _notice([text, page_link("Count single questions", href=_with_key(path, pairs, "cluster", QUESTION))])
+
+
+DISPUTED = "gradings differ"
+HIDE = "undisputed"  # key of the address
+MAX_TIED = 3  # runs that are named for one grading
+
+
+def disputed_mark() -> html.Span:
+    """Mark an answer on which the gradings of its run differ."""
+    return html.Span(f" {DISPUTED}", className="row-note")
+
+
+def disagreement_notice(
+    disagreement: GradingDisagreement, selection: Selection, path: str, pairs: Sequence[tuple[str, str]]
+) -> html.Aside | None:
+    """Say on how many answers gradings differ, and who leads under each grading; None if they differ on few."""
+    if not disagreement.matters:
+        return None
+    metric = CATALOGUE[disagreement.metric]
+    parts: list[Component | str] = [f"On {percent(disagreement.share)} of the answers, the gradings of a run differ. "]
+    for nth, (grading, leaders) in enumerate(groupby(disagreement.leaders, key=lambda leader: leader.grading)):
+        link = page_link(f"“{grading}”", href=_with_key(path, pairs, "grading", grading))
+        parts += ["; " if nth else f"First by {metric.name}: ", f"{_leader_names([*leaders])} under ", link]
+    shown = (
+        f"“{selection.grading}” or, where a run lacks it, its first grading"
+        if selection.grading
+        else "“reviewed” or, where a run lacks it, its first grading (its file's or, if the file states none, Clueline's)"
+    )
+    hidden = selection.undisputed
+    parts += [
+        f"{'. ' if disagreement.leaders else ''}Shown: {shown}. ",
+        page_link("Compare the gradings", href=f"/gradings?{urlencode(selection.pairs())}"),
+        " ",
+        page_link(
+            "List disputed answers again" if hidden else "Leave disputed answers out of lists",
+            href=_with_key(path, pairs, HIDE, "" if hidden else "1"),
+        ),
+    ]
+    return banner("Gradings differ.", *parts)
+
+
+def _leader_names(leaders: Sequence[GradingLeader]) -> str:
+    names = ", ".join(run_names(leaders[:MAX_TIED]).values())
+    more = f" and {len(leaders) - MAX_TIED} more" if len(leaders) > MAX_TIED else ""
+    return f"{names}{more} ({short(leaders[0].value)})"
+
+
+def _with_key(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
+    kept = [pair for pair in pairs if pair[0] != key]
+    return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"
+
+
+MAX_JUDGED = 3  # runs that a notice names
+
+
+def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
+    """Say which runs are graded by a judge that errs, and by how much; None if no sample is reviewed.
+
+    ``link`` is the address of the page of gradings.
+    """
+    runs = [run for run in result.runs if run.means]
+    if not runs:
+        return None
+    names = run_names(runs)
+    parts = [
+        f"{names[run.run]} is graded by a judge that {judge_error(run)}: {_estimate('accuracy', run.means['accuracy'])}"
+        for run in runs
+    ]
+    more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""
+    text = f"{'; '.join(parts[:MAX_JUDGED])}{more}. Other values on this page are by the grading in force. "
+    return banner("Judges err.", text, page_link("All estimates", href=link))
+
+
+def judge_error(run: ReviewedRun) -> str:
+    """Say how often the judge of a reviewed run errs."""
+    assert run.judge_error is not None
+    return f"errs about {short(100 * run.judge_error, 0)} %" if run.judge_error else "erred on no reviewed answer"
+
+
+def _estimate(key: str, mean: MeanEstimate) -> str:
+    value, low, high, judged = (short(number) for number in (mean.value, mean.low, mean.high, mean.judged))
+    return f"{CATALOGUE[key].name.lower()} {value} ({low} to {high}) instead of {judged}"
+
+
+def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
+    """Say which plays and buzzes of people a curve lacks, and why; None if it lacks none.
+
+    ``left_out`` counts plays or buzzes by what they are and why, in words.
+    """
+    if not left_out:
+        return None
+    parts = "; ".join(f"{reason}: {plays:,}" for reason, plays in left_out.items())
+    return html.P(f"Left out of the curves of people at the import: {parts}.", className="note left-out-plays")
+
+
+def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
+    """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
+    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
+    above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
+    if request.parameters.version:
+        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
+    if "grading" in page.filters and len(request.facets.gradings) > 1:
+        above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
+        disagreement = service().ask(grading_disagreement, request.selection)
+        above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+        above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
+    if "cluster" in page.filters:
+        above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
+    if page.table:
+        above.append(forecast_notice(request.facets))
+    if page.table and "difficulty" in page.filters:
+        above.append(untested_notice(request.selection, request.facets))
+    common = page.common if request.selection.common is None else request.selection.common
+    if common is None or (page.common is None and not common):
+        return [*above, *page.draw(request)]
+    counts = service().ask(coverage, request.selection)
+    where = (counts, page.path, pairs)
+    # Where only confidences lack, each run is shown on its own answers.
+    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
+    if common and counts.differs and nothing:
+        return [*above, nothing_in_common(*where)]
+    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]

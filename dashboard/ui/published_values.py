@@ -10,7 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu
-from dashboard.ui.section import note, section
+from dashboard.ui.html import note, section
 from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from dashboard.ui.text import short
 from queries.metrics import Metric

@@ -10,8 +10,8 @@ import msgspec
 from flask import Response, current_app
 from werkzeug.exceptions import HTTPException
 
-from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, get, pairs, writer
+from dashboard.http.bodies import json_response
+from dashboard.registry.addresses import accept, get, pairs, sentence, writer
 from dashboard.service import service
 from data.store import StoreError
 from data.store.audit import Audit, AuditEvent
@@ -108,25 +108,18 @@ def put_readers(dataset: str) -> Response:
         service().access.tokens.make_private(dataset, readers, by)
     except TokenError as error:
         if isinstance(error.__cause__, (OSError, StoreError)):
-            raise StoreError(str(error)) from error
-        raise BadRequest("unknown_value", f"{str(error)[0].upper()}{str(error)[1:]}.", "reader") from None
+            raise
+        raise BadRequest("unknown_value", sentence(error), "reader") from None
     return _readers(dataset)
 
 
 @accept("DELETE", "/api/v1/datasets/<dataset>/readers")
 def delete_readers(dataset: str) -> Response:
     """Make a dataset public: everybody who may read this server can read it. Needs a token with the right `admin`."""
-    by = writer(admin=True)
-    try:
-        service().access.tokens.make_public(dataset, by)
-    except TokenError as error:
-        raise StoreError(str(error)) from error
+    service().access.tokens.make_public(dataset, writer(admin=True))
     return _readers(dataset)
 
 
 def _readers(dataset: str) -> Response:
-    try:
-        private = service().access.tokens.record().private
-    except TokenError as error:
-        raise StoreError(str(error)) from error
+    private = service().access.tokens.record().private
     return json_response(Readers(dataset, dataset in private, list(private.get(dataset, ()))))

@@ -15,8 +15,8 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 from werkzeug.datastructures import MultiDict
 
+from dashboard.http.bodies import MIMETYPES, error_response, json_response
 from dashboard.http.paths import SELECTION, address
-from dashboard.http.responses import MIMETYPES, error_response, json_response
 from dashboard.registry import addresses
 from dashboard.registry.addresses import PART, Route, accept, get, pairs
 from dashboard.registry.composed import question_order

@@ -14,21 +14,20 @@ from dash.development.base_component import Component
 from flask import Response
 from werkzeug.datastructures import MultiDict
 
+from dashboard.http.bodies import json_response
 from dashboard.http.messages import rules_that_changed
 from dashboard.http.paths import address, is_long
-from dashboard.http.responses import json_response
 from dashboard.registry.addresses import VERSION, get
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import View
-from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, read_page, register
+from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, page, read_page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Column
 from dashboard.registry.views import NAME, Cited, filled_path, with_name_column
 from dashboard.service import service
 from dashboard.settings import VERSION as CLUELINE
-from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.notices import cluster_words
-from dashboard.ui.section import heading, note, section
+from dashboard.ui.html import aria, data, heading, note, page_link, section
+from dashboard.ui.messages import cluster_words
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.text import CURVE_NAMES, DASH, short
 from data.plurals import counted, listed
@@ -396,15 +395,13 @@ def get_citation(parameters: CiteParameters) -> Response:
     return json_response(cite(parameters.view, service().url() or f"http://localhost:{service().settings.port}"))
 
 
-PATH = "/cite"
-
-
 class CitePage(PageParameters, frozen=True):
     """The view that is cited."""
 
     view: Annotated[str, View("the page that is cited: its path and query; the leaderboard of the dataset by default")] = ""
 
 
+@page("/cite", "Cite", CitePage)
 def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     """Draw the permanent link, the methods paragraph, the table and its formats, the references, and the script.
 
@@ -446,6 +443,3 @@ def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.S
         html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
         class_name="section citation",
     )
-
-
-register(Page("cite", PATH, "Cite", filters=(), draw=draw, parameters=CitePage))

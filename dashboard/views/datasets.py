@@ -11,17 +11,15 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.json_bodies import read_body
-from dashboard.http.responses import csv_parts, json_response, jsonl_parts, stream_response
-from dashboard.registry.addresses import accept, get_selected, writer
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.http.bodies import csv_parts, json_response, jsonl_parts, read_body, stream_response
+from dashboard.registry.addresses import accept, get, writer
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message
 from dashboard.ui.frame import samples_last
-from dashboard.ui.html import page_link
-from dashboard.ui.section import facts, folded, heading, note, section
+from dashboard.ui.html import facts, folded, heading, note, page_link, section
 from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
@@ -67,7 +65,7 @@ class _Samples(msgspec.Struct, forbid_unknown_fields=True):
     stored: bool
 
 
-@get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
+@get("/api/v1/datasets/<dataset>/prompts.csv", NoParameters, selection=True)
 def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     """The prompts that a model has to answer: `question_id, clue, text` (the text revealed so far), and empty columns `guess` and
     `confidence` to fill in.
@@ -78,7 +76,7 @@ def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     return stream_response(csv_parts(header, frames), "csv", f"{dataset}-prompts")
 
 
-@get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
+@get("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters, selection=True)
 def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
     """The same as JSON Lines, without the empty columns."""
     return stream_response(jsonl_parts(service().stream(prompts, query.selection)), "jsonl", f"{dataset}-prompts")
@@ -156,6 +154,7 @@ def _samples() -> html.P | None:
     return html.P(change_button(*words, body={"stored": add}), className="links")
 
 
+@page("/datasets", "Datasets", PageParameters, place="Data", order=1, needs_dataset=False)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw a card per dataset, and the table of formats."""
     return [
@@ -165,11 +164,3 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
         formats_section(formats()),
     ]
-
-
-register(
-    Page(
-        "datasets", "/datasets", "Datasets", filters=(), draw=draw, parameters=PageParameters, place="Data", order=1,
-        needs_dataset=False,
-    )
-)  # fmt: skip

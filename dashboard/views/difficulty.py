@@ -8,20 +8,18 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import RUN, Table, columns, with_interval
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import items_query
+from dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
+from dashboard.ui.html import heading, items_query, note
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
-from dashboard.ui.section import heading, note
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DIFFICULTY_SOURCES, short
-from dashboard.ui.traces import UNIT, band, dots, drawn, lines
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
@@ -221,20 +219,27 @@ def parts_figure(breakdown: Breakdown, metric: Metric, style: RunStyle) -> Plotl
     )
 
 
-PATH = "/difficulty"
-
-
 class DifficultyPage(PageParameters, frozen=True):
     """The runs that have a panel."""
 
     panels: Panels = ""
 
 
+def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
+    metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
+    columns = ("model", "elicitation", "questions", "slope")
+    return Cited(DIFFICULTY, NoParameters(), columns, metrics, interval=RESAMPLED)
+
+
+@page(
+    "/difficulty", "Difficulty", DifficultyPage, place="Calibration", order=3, table=_table,
+    filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     """Draw the hard-easy effect, overconfidence by radius and category, and accuracy by fraction revealed."""
     result = service().ask(difficulty, request.selection)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Difficulty")]
     gap = GAP.worded(request.facets.forecasts)
     style = run_style(request.facets, result.runs, highlighted_runs(request, gap))
     return [
@@ -252,18 +257,3 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
         if request.facets.longest > 1
         else None,
     ]
-
-
-def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
-    metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
-    columns = ("model", "elicitation", "questions", "slope")
-    return Cited(DIFFICULTY, NoParameters(), columns, metrics, interval=RESAMPLED)
-
-
-PAGE = register(
-    Page(
-        name="difficulty", path=PATH, title="Difficulty", place="Calibration", order=3,
-        draw=draw, table=_table, parameters=DifficultyPage,
-        filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
-    )
-)  # fmt: skip

@@ -9,19 +9,17 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.keys import Items, ItemsKeys
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import RUN, Table, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
 from dashboard.ui.frame import copy_link
-from dashboard.ui.html import aria, data, items_link, items_query, page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.html import aria, data, heading, items_link, items_query, note, page_link, section
+from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.quizbowl import answer_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import Cell, PageColumn, html_table, noted
 from dashboard.ui.text import percent, tick
 from data.plurals import counted
@@ -109,7 +107,7 @@ def _answer(request: PageRequest[Any], item: Item, run: str) -> list[Any]:
     return noted(page_link(item.guess or "no answer", href=_question(request, item)), where)
 
 
-PATH = "/wrong"
+CITED = ("model", "elicitation", "answers", "sure", "wrong", "share")
 OFFERED = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 Least = Annotated[float, Number(f"the confidence from which an answer is sure: {SURE} by default", 1, zero=True)]
 
@@ -143,11 +141,16 @@ class WrongPage(PageParameters, frozen=True):
     least: Least = SURE
 
 
+@page(
+    "/wrong", "Confidently wrong", WrongPage, place="Questions", order=2, offered=lambda facets: not facets.forecasts,
+    table=lambda request: Cited(WRONG, WrongKeys(request.parameters.least), CITED),
+    filters=("run", *filter_keys(), "failed", "grading", "undisputed"), common=False,
+)  # fmt: skip
 def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     """Draw a row per run, then a row per answer."""
     result, least = WRONG.ask(request), request.parameters.least
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Confidently wrong")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Confidently wrong")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
     options = {format_number(value): f"at least {percent(value, 0)}" for value in sorted({*OFFERED, least})}
     return [
@@ -202,16 +205,3 @@ def _answers(request: PageRequest[WrongPage], listed: Sequence[Item], total: int
         + (" A run can be sure and wrong at several clues of a question." if request.facets.longest > 1 else ""),
         html_table(shown, listed, "Confidently wrong answers", declared=ANSWERS) if listed else note("None."),
     )
-
-
-PAGE = register(
-    Page(
-        name="wrong", path=PATH, title="Confidently wrong", place="Questions", order=2, draw=draw,
-        offered=lambda facets: not facets.forecasts,  # there, a low probability can be wrong, too
-        parameters=WrongPage,
-        table=lambda request: Cited(
-            WRONG, WrongKeys(request.parameters.least), ("model", "elicitation", "answers", "sure", "wrong", "share")
-        ),
-        filters=("run", *filter_keys(), "failed", "grading", "undisputed"), common=False,
-    )
-)  # fmt: skip

@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from dashboard.access import signed_links
 from dashboard.access.providers import Reader, RequestDenied, oidc
 from dashboard.access.providers.token import COOKIE
-from dashboard.registry.addresses import document
+from dashboard.registry.addresses import document, sentence
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
 from data.store.tokens_and_readers import DAYS, TokenError, redeem
@@ -145,9 +145,8 @@ def finish_oidc() -> AnyResponse:
 
 
 def _unusable(error: TokenError) -> Response:
-    message = str(error)
-    log.error("a login failed: %s", message)
-    return _page("/", f"{message[0].upper()}{message[1:]}.", 503)
+    log.error("a login failed: %s", error)
+    return _page("/", sentence(error), 503)
 
 
 def _link_key() -> str:

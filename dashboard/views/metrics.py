@@ -10,23 +10,14 @@ from dash.development.base_component import Component
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import serve
-from dashboard.ui.html import aria
-from dashboard.ui.section import facts, heading, section
+from dashboard.ui.html import aria, facts, heading, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES
+from queries import metric_definitions as definitions
 from queries.interval_coverage_in_simulations import MeasuredClaim
-from queries.metric_definitions import (
-    MetricDefinition,
-    MetricDefinitions,
-    RefutedAxiom,
-    SakaiExample,
-    SakaiSystem,
-    SourceNote,
-    metric_definitions,
-)
 from queries.metrics import CATALOGUE, METRICS
 from queries.published_values import Published, PublishedValue, published
 from queries.selection.parameter_kinds import Choices
@@ -36,13 +27,13 @@ TABLES = tuple(table.key for table in published().tables)
 PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in published().values)]))
 
 
-def _satisfied_axioms(entry: MetricDefinition) -> object:
+def _satisfied_axioms(entry: definitions.MetricDefinition) -> object:
     return (entry.axioms.satisfied or "none") if entry.axioms else None
 
 
 DEFINITIONS = serve(
     "metrics",
-    metric_definitions,
+    definitions.metric_definitions,
     NoParameters,
     "The catalogue: each metric's definition, source, axioms and caveat; and where papers contradict each other.",
     Table(
@@ -94,7 +85,7 @@ EVERYWHERE_UNDEFINED = "no items are selected"  # true of every metric, so no de
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
 
 
-def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
+def metric_definition_section(entry: definitions.MetricDefinition, notes: Mapping[str, definitions.SourceNote]) -> html.Section:
     """Return the definition of a metric as a section. ``notes`` are on the papers, by key."""
     stated: dict[str, str | list[Inline] | None] = {
         "Source": entry.source,
@@ -119,27 +110,27 @@ def _section(key: str, title: Component, *parts: Component | None) -> html.Secti
     return section(title, *parts, class_name="metric", id=key)
 
 
-def _where(entry: MetricDefinition) -> list[Inline]:
+def _where(entry: definitions.MetricDefinition) -> list[Inline]:
     """The API address and fields of a metric that the leaderboard does not have."""
     fields = [part for field in entry.fields for part in (", ", html.Code(field))][1:]
     return [html.Code(entry.address), ": ", *fields]
 
 
-def _formula(entry: MetricDefinition) -> Component:
+def _formula(entry: definitions.MetricDefinition) -> Component:
     """The formula, typeset by the browser: LaTeX becomes MathML here."""
     latex = f"{entry.symbol} = {entry.formula}"
     mathml = convert(latex.replace(r"\arg\min", r"\operatorname{arg\,min}"))
     return html.Div(Markup(mathml), className="formula", title=latex)
 
 
-def _range(entry: MetricDefinition) -> str:
+def _range(entry: definitions.MetricDefinition) -> str:
     low, high = ("∞" if end is None else f"{end:g}".replace("-", "−") for end in (entry.low, entry.high))
     if entry.low is None:
         low = "−∞"
     return f"{'[' if entry.low is not None else '('}{low}, {high}{']' if entry.high is not None else ')'}"
 
 
-def _satisfied(entry: MetricDefinition) -> list[Inline]:
+def _satisfied(entry: definitions.MetricDefinition) -> list[Inline]:
     """The axioms that the metric satisfies, and a numeric counterexample for each of the others."""
     if entry.axioms is None:
         if entry.address:
@@ -151,7 +142,7 @@ def _satisfied(entry: MetricDefinition) -> list[Inline]:
     return [html.Span(satisfied, className="held"), where, *counterexamples]
 
 
-def _refuted(example: RefutedAxiom) -> str:
+def _refuted(example: definitions.RefutedAxiom) -> str:
     items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in example.items)
     changes = " and ".join(f"the {ORDINALS[index]} moves to {confidence:g}" for index, confidence in example.changes)
     before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
@@ -167,18 +158,18 @@ def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:
     return links[1:]
 
 
-def axioms_section(known: MetricDefinitions) -> html.Section:
+def axioms_section(known: definitions.MetricDefinitions) -> html.Section:
     """Return the axioms in words, and Sakai's examples."""
     examples = [_example(example) for example in known.sakai]
     return _section("axioms", html.H2("Axioms"), html.P(known.axioms_reading), facts(known.axioms), *examples)
 
 
-def _example(example: SakaiExample) -> html.Details:
+def _example(example: definitions.SakaiExample) -> html.Details:
     """A collapsible example: its systems with their values, and where a metric breaks an axiom."""
     original = example.systems[0].items
     titles = {metric.key: metric.label for metric in METRICS}
 
-    def items(system: SakaiSystem) -> str:
+    def items(system: definitions.SakaiSystem) -> str:
         changed = [
             f"{'right' if correct else 'wrong'} {before:g} → {confidence:g}"
             for (before, _), (confidence, correct) in zip(original, system.items, strict=True)
@@ -187,7 +178,7 @@ def _example(example: SakaiExample) -> html.Details:
         unchanged = [f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original]
         return ", ".join(changed or unchanged)
 
-    def value(key: str, system: SakaiSystem) -> Cell:
+    def value(key: str, system: definitions.SakaiSystem) -> Cell:
         broken = key in system.refuted
         return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
 
@@ -203,7 +194,7 @@ def _example(example: SakaiExample) -> html.Details:
     return html.Details([summary, table, html.P(note, className="note")])
 
 
-def intervals_section(known: MetricDefinitions) -> html.Section:
+def intervals_section(known: definitions.MetricDefinitions) -> html.Section:
     """Return a sentence on each kind of interval and test, with how often its claim held in simulations."""
     kinds: dict[str, Any] = {}
     for kind in known.uncertainty:
@@ -223,7 +214,7 @@ def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
     return html.Details([html.Summary("How often it held"), html_table(columns, claims, f"{name}: measured")])
 
 
-def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
+def notes_section(notes: Sequence[definitions.SourceNote], titles: Mapping[str, str]) -> html.Section:
     """Return a section with an entry per note. ``titles`` names each metric by key, for links."""
     entries = []
     for note in notes:
@@ -234,9 +225,10 @@ def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> htm
     return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")
 
 
+@page("/metrics", "Metrics", PageParameters, place="Help", order=1, same_for_all=True)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """Draw a table of contents, the metrics by family, intervals and tests, the axioms, and the notes."""
-    known = metric_definitions()
+    known = definitions.metric_definitions()
     titles = {entry.key: entry.name for entry in known.metrics}
     entries = [
         *(part for family in known.families for part in _family(family.key, known)),
@@ -254,7 +246,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     ]
 
 
-def _contents(known: MetricDefinitions) -> html.Nav:
+def _contents(known: definitions.MetricDefinitions) -> html.Nav:
     lists: list[Component] = []
     for family in known.families:
         entries = [entry for entry in known.metrics if entry.family == family.key]
@@ -267,7 +259,7 @@ def _contents(known: MetricDefinitions) -> html.Nav:
     return html.Nav(lists, className="contents", **aria(label="Metrics"))
 
 
-def _family(key: str, known: MetricDefinitions) -> list[Component]:
+def _family(key: str, known: definitions.MetricDefinitions) -> list[Component]:
     (family,) = (family for family in known.families if family.key == key)
     entries = [entry for entry in known.metrics if entry.family == key]
     if not entries:
@@ -277,11 +269,3 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
         html.H2([family.title, html.Span(family.words, className="lead")], id=key, className="family"),
         *(metric_definition_section(entry, notes) for entry in entries),
     ]
-
-
-register(
-    Page(
-        "metrics", "/metrics", "Metrics",
-        filters=(), draw=draw, parameters=PageParameters, place="Help", order=1, same_for_all=True,
-    )
-)  # fmt: skip

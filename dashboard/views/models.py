@@ -12,21 +12,19 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import json_response, read_body
 from dashboard.http.paths import address, model_path, run_path
-from dashboard.http.responses import json_response
 from dashboard.registry.addresses import accept, refusal, writer
 from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
 from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table, columns, fields
 from dashboard.registry.views import serve
 from dashboard.service import service
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.figure import FAINT, INK, PlotlyJson, axis, figure, interval_rows, layout, padded, plain, straight, whiskers
-from dashboard.ui.html import page_link
-from dashboard.ui.section import controls, facts, heading, note, panel, section
+from dashboard.ui.html import controls, facts, heading, note, page_link, panel, section
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
 from dashboard.ui.text import distinct_short_names, short
 from dashboard.views.across.page import DIAGRAMS
@@ -179,6 +177,7 @@ class ModelsPage(PageParameters, frozen=True):
     search: Annotated[str, Text("models with this text in a name, the organisation or the notes")] = ""
 
 
+@page("/models", "Models", ModelsPage, place="Overview", order=2)
 def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
     """Draw a row per model, and which are probably one."""
     listed = service().ask(models)
@@ -271,6 +270,10 @@ def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions 
     return model_versions(result.about.model, keys.metric, conventions, failed, keys.on, keys.baseline)
 
 
+@page(
+    "/models", "Model", ModelPage, name="model", place="Overview", check=lambda request: _versions(request, _answer(request)),
+    filters=("human", "binning", "t", "failed"),
+)  # fmt: skip
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     """Draw the model's names and facts, its runs, and its calibration on each dataset."""
     result, metric = _answer(request), request.parameters.metric
@@ -305,7 +308,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
         _over_time(request, result, names),
         section(
             "Over- and underconfidence",
-            figure(
+            fig.figure(
                 "overconfidence",
                 _overconfidence_figure(result.runs, names),
                 "Mean confidence minus accuracy, with 95 % intervals",
@@ -397,12 +400,12 @@ def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> ht
     )
 
 
-def _overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> PlotlyJson:
+def _overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> fig.PlotlyJson:
     """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
     known = [run.cell for run in runs if run.cell.overconfidence is not None]
     cells = [(cell.overconfidence, cell.overconfidence_low, cell.overconfidence_high) for cell in known]
     title = "← underconfident · overconfident →"
-    return interval_rows([names[cell.run] for cell in known], cells, title, [INK] * len(known), [], MAX_LABEL)
+    return fig.interval_rows([names[cell.run] for cell in known], cells, title, [fig.INK] * len(known), [], MAX_LABEL)
 
 
 SHADES = {"better": "var(--run-1)", "worse": "var(--run-2)"}  # of versions, by verdict
@@ -431,7 +434,7 @@ def _over_time(request: PageRequest[ModelPage], result: ModelAcross, names: Mapp
             menu("on", "Dataset", several, shown.dataset, default=dataset_with_most_runs(result)),
             menu("baseline", "Baseline", told, shown.baseline, default=shown.runs[0].run),
         ),
-        figure(
+        fig.figure(
             "versions",
             versions_figure(shown, metric.name, told),
             f"{metric.name} on {shown.title}, with 95 % intervals. The dashed line is the baseline",
@@ -469,41 +472,31 @@ def version_sentence(shown: Versions, names: Mapping[str, str]) -> str:
     return f"{names[last.run]} {VERDICTS[last.verdict]} the baseline {names[shown.baseline]}{numbers}."
 
 
-def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> PlotlyJson:
+def versions_figure(shown: Versions, label: str, names: Mapping[str, str]) -> fig.PlotlyJson:
     """Draw the runs by day with their intervals and a line through them, and the value of the baseline.
 
     A few runs are named below the axis. Where runs share a day, all are named, and equally far apart.
     """
     runs = [run for run in shown.runs if run.value is not None]
     apart = len({run.day for run in runs}) == len(runs)
-    texts = [plain(name) for name in distinct_short_names([names[run.run] for run in runs], MAX_LABEL)]
+    texts = [fig.plain(name) for name in distinct_short_names([names[run.run] for run in runs], MAX_LABEL)]
     x: list[object] = [run.day for run in runs] if apart else [*range(len(runs))]
     values, lows, highs = ([getattr(run, key) for run in runs] for key in ("value", "low", "high"))
     level = [run.value for run in runs if run.run == shown.baseline]
     rings = ["circle-open" if run.run == shown.baseline else "circle" for run in runs]
-    named: PlotlyJson = {"tickvals": x, "ticktext": texts, "tickfont": {"size": 11, "color": INK}}
-    return {
-        "data": [{
-            "type": "scatter", "mode": "lines+markers", "x": x, "y": values, "cliponaxis": False,
-            "line": {"color": FAINT, "width": 2}, "error_y": whiskers(values, lows, highs),
-            "marker": {"size": 10, "symbol": rings, "color": [SHADES.get(run.verdict, INK) for run in runs]},
-            "customdata": [[text, run.day, run.verdict] for text, run in zip(texts, runs, strict=True)],
-            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}<extra></extra>",
-        }],
-        "layout": layout(
-            HEIGHT, shapes=[straight(y=value, colour=FAINT, width=1.5, dash="dash") for value in level],
-            xaxis=axis(type="date", **(named if len(runs) <= FEW else {}))
-            if apart
-            else axis(range=[-0.5, len(runs) - 0.5], **named),
-            yaxis=axis(plain(label), range=padded([*values, *lows, *highs])),
-        ),
-    }  # fmt: skip
-
-
-register(Page("models", "/models", "Models", filters=(), draw=draw_list, parameters=ModelsPage, place="Overview", order=2))
-register(
-    Page(
-        "model", "/models", "Model", filters=("human", "binning", "t", "failed"), draw=draw_model, parameters=ModelPage,
-        place="Overview", check=lambda request: _versions(request, _answer(request)),
+    named: fig.PlotlyJson = {"tickvals": x, "ticktext": texts, "tickfont": {"size": 11, "color": fig.INK}}
+    marks = fig.dots(
+        x, values, "%{customdata[0]}<br>%{customdata[1]}: %{y:.3f}<br>%{customdata[2]}",
+        [SHADES.get(run.verdict, fig.INK) for run in runs], 10, {"symbol": rings}, mode="lines+markers",
+        line={"color": fig.FAINT, "width": 2}, error_y=fig.whiskers(values, lows, highs), cliponaxis=False,
+        customdata=[[text, run.day, run.verdict] for text, run in zip(texts, runs, strict=True)],
+    )  # fmt: skip
+    return fig.drawn(
+        [marks],
+        HEIGHT,
+        fig.axis(type="date", **(named if len(runs) <= FEW else {}))
+        if apart
+        else fig.axis(range=[-0.5, len(runs) - 0.5], **named),
+        fig.axis(fig.plain(label), range=fig.padded([*values, *lows, *highs])),
+        shapes=[fig.straight(y=value, colour=fig.FAINT, width=1.5, dash="dash") for value in level],
     )
-)  # fmt: skip

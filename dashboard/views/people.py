@@ -11,20 +11,17 @@ from typing import Annotated, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, PlotlyJson, diagonal, figure, padded, panels
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import dataset_links, nothing_selected
-from dashboard.ui.notices import answered
+from dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diagonal, figure, lines, padded, panels
+from dashboard.ui.html import heading, note, page_link, panel
+from dashboard.ui.messages import answered, dataset_links, nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import choices, heading, note, panel
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import short
-from dashboard.ui.traces import UNIT, bars, lines
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people
@@ -244,7 +241,6 @@ def class_reliability(people: People, style: RunStyle) -> html.Figure:
     )
 
 
-PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
 
 
@@ -257,11 +253,15 @@ class PeoplePage(PageParameters, frozen=True):
     ] = ""
 
 
+@page(
+    "/people", "People", PeoplePage, place="People", order=1, offered=lambda facets: facets.kind == "votes",
+    table=lambda request: cited_leaderboard(VOTES), filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Draw metrics against votes, then the histograms behind them with the human reference."""
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "People")]
     question = "is a run unsure where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
         without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
@@ -284,28 +284,20 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
-    links = dataset_links(PATH, lambda other: other.kind == "votes")
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
     return panel(
         "Nothing to compare with people here",
         f"{'; '.join(reason for reason in reasons if reason).capitalize()}.",
         html.P(["Human teams heard its questions: ", buzzed, "."]) if teams else None,
-        "Datasets with human votes:" if links else "No dataset in this store has human votes.",
-        choices(links) if links else None,
+        *dataset_links(
+            "/people",
+            lambda other: other.kind == "votes",
+            "Datasets with human votes:",
+            "No dataset in this store has human votes.",
+        ),
     )
 
 
 def _left_out(result: People, style: RunStyle) -> html.P | None:
     missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return note(f"Not shown: {'; '.join(missing)}.") if missing else None
-
-
-PAGE = register(
-    Page(
-        name="people", path=PATH, title="People", place="People", order=1, offered=lambda facets: facets.kind == "votes",
-        draw=draw,
-        table=lambda request: cited_leaderboard(VOTES),
-        parameters=PeoplePage,
-        filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
-    )
-)  # fmt: skip

@@ -12,34 +12,14 @@ from flask import Response, request
 from dashboard.access.rights import is_public
 from dashboard.access.signed_links import read_end
 from dashboard.access.trusted_proxies import client_address
-from dashboard.http.json_bodies import read_body
-from dashboard.http.responses import json_response
-from dashboard.registry.addresses import accept, api, bad_request, get, pairs, writer
+from dashboard.http.bodies import json_response, read_body
+from dashboard.registry.addresses import accept, api, bad_request, get, pairs, sentence, writer
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
+from data.play_sessions import sessions as play_sessions
 from data.play_sessions.mode_interface import Entry, QuestionResult
 from data.play_sessions.session_definition import ModeKey, SessionError
-from data.play_sessions.sessions import (
-    CONSENT,
-    DEFAULT,
-    MAX_CHECKS,
-    MAX_PLAYERS,
-    MAX_QUESTIONS,
-    MODES,
-    SessionSummary,
-    add_answer,
-    clock,
-    create_session,
-    digest,
-    join,
-    links_of,
-    list_sessions,
-    read_results,
-    read_session,
-    read_state,
-    words_due_to_player,
-)
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
@@ -121,8 +101,8 @@ def post_play() -> Response:
     """
     body = _read(_Join)
     if body.agreed:
-        return json_response(join(_log(), body.session, body.player, client_address(request.remote_addr)))
-    return json_response(read_state(_log(), body.session, body.player))
+        return json_response(play_sessions.join(_log(), body.session, body.player, client_address(request.remote_addr)))
+    return json_response(play_sessions.read_state(_log(), body.session, body.player))
 
 
 @accept("POST", "/api/v1/play/answers")
@@ -135,9 +115,9 @@ def post_play_answers() -> Response:
     player sees next. 409 for a step that was not shown yet.
     """
     body = _read(_Step)
-    session = read_session(_log(), body.session)
-    entry = _entry(MODES[session.mode].entry_type(body.step))
-    return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
+    session = play_sessions.read_session(_log(), body.session)
+    entry = _entry(play_sessions.MODES[session.mode].entry_type(body.step))
+    return json_response(play_sessions.add_answer(_log(), body.session, body.player, body.step, entry))
 
 
 @accept("POST", "/api/v1/play/words")
@@ -147,7 +127,7 @@ def post_play_words() -> Response:
     how long a buzz is still accepted, and `over` that it no longer is. 409 if the reading has not begun.
     """
     body = _read(_Words)
-    return json_response(words_due_to_player(_log(), body.session, body.player, body.step, body.have))
+    return json_response(play_sessions.words_due_to_player(_log(), body.session, body.player, body.step, body.have))
 
 
 @accept("POST", "/api/v1/play/models")
@@ -186,8 +166,8 @@ def post_play_result() -> Response:
 
 def _finished(body: _Player) -> tuple[str, list[QuestionResult]]:
     """Return the dataset of a session and the questions that a player has finished. Lets this request read the dataset."""
-    dataset = read_session(_log(), body.session).dataset
-    results = read_results(_log(), body.session, body.player)
+    dataset = play_sessions.read_session(_log(), body.session).dataset
+    results = play_sessions.read_results(_log(), body.session, body.player)
     if not results:
         raise SessionError("no_step", "no question is over yet")
     service().read_only(dataset)
@@ -216,9 +196,9 @@ def post_play_erase() -> Response:
     stays taken: whoever joins again is a new player, with another order of questions.
     """
     body = _read(_Player)
-    dataset = read_session(_log(), body.session).dataset
+    dataset = play_sessions.read_session(_log(), body.session).dataset
     record = partial(Audit(service().store.register).record, "erased_answers", "player", dataset=dataset)  # no IP address
-    return json_response(Erased(_log().erase(digest(body.session), digest(body.player), record)))
+    return json_response(Erased(_log().erase(play_sessions.digest(body.session), play_sessions.digest(body.player), record)))
 
 
 def _log() -> PlayLog:
@@ -230,7 +210,7 @@ def _read(kind: type[T]) -> T:
     service().access.check_same_site()
     read_parameters(pairs(), NoParameters)
     body = read_body(kind)
-    service().access.check_playing(digest(body.player), reading=kind is _Words)
+    service().access.check_playing(play_sessions.digest(body.player), reading=kind is _Words)
     return body
 
 
@@ -245,7 +225,7 @@ def _entry(kind: type[Entry]) -> Entry:
             fields["confidence"] = confidence / 100
         if isinstance(fields.get("guess"), str):
             fields["guess"] = " ".join(fields["guess"].split())
-        return msgspec.convert(fields | {"received_ms": clock()}, type=kind)
+        return msgspec.convert(fields | {"received_ms": play_sessions.clock()}, type=kind)
     except msgspec.ValidationError as error:
         raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
 
@@ -253,8 +233,7 @@ def _entry(kind: type[Entry]) -> Entry:
 @api.errorhandler(SessionError)
 def refuse(error: SessionError) -> Response:
     """Answer what a player asks that the session does not allow."""
-    message = str(error)
-    return bad_request(BadRequest(error.code, f"{message[0].upper()}{message[1:]}.", status=STATUS[error.code]))
+    return bad_request(BadRequest(error.code, sentence(error), status=STATUS[error.code]))
 
 
 MAX_CONSENT_LENGTH = 10_000  # characters
@@ -263,7 +242,7 @@ MAX_CONSENT_LENGTH = 10_000  # characters
 class Sessions(msgspec.Struct):
     """Answer of ``GET /api/v1/sessions``."""
 
-    sessions: list[SessionSummary]
+    sessions: list[play_sessions.SessionSummary]
 
 
 class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
@@ -271,10 +250,10 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
 
     dataset: str
     until: str
-    mode: ModeKey = DEFAULT
-    questions: Annotated[int, msgspec.Meta(ge=1, le=MAX_QUESTIONS)] = 20
-    attention_checks: Annotated[int, msgspec.Meta(ge=0, le=MAX_CHECKS)] = 0
-    players: Annotated[int, msgspec.Meta(ge=1, le=MAX_PLAYERS)] = 30
+    mode: ModeKey = play_sessions.DEFAULT
+    questions: Annotated[int, msgspec.Meta(ge=1, le=play_sessions.MAX_QUESTIONS)] = 20
+    attention_checks: Annotated[int, msgspec.Meta(ge=0, le=play_sessions.MAX_CHECKS)] = 0
+    players: Annotated[int, msgspec.Meta(ge=1, le=play_sessions.MAX_PLAYERS)] = 30
     consent: Annotated[str, msgspec.Meta(max_length=MAX_CONSENT_LENGTH)] = ""
     personal: bool = False
 
@@ -298,7 +277,7 @@ def get_sessions(parameters: NoParameters) -> Response:
     an upload. Links are not included, because the store keeps only their hashes.
     """
     known = service().snapshot().states
-    return json_response(Sessions([summary for summary in list_sessions(_log()) if summary.dataset in known]))
+    return json_response(Sessions([summary for summary in play_sessions.list_sessions(_log()) if summary.dataset in known]))
 
 
 @accept("POST", "/api/v1/sessions")
@@ -315,21 +294,20 @@ def post_sessions() -> Response:
         until = read_end(new.until)
     except ValueError as error:
         raise BadRequest("bad_value", f"until: {error}.", "until") from None
-    snapshot, consent = service().snapshot(), new.consent.strip() or CONSENT
+    snapshot, consent = service().snapshot(), new.consent.strip() or play_sessions.CONSENT
     record = partial(Audit(service().store.register).record, "invited_players", by, dataset=new.dataset)
     try:
-        secret = create_session(
+        secret = play_sessions.create_session(
             _log(), snapshot, new.dataset, new.questions, new.players, until, consent, new.mode, new.attention_checks,
             new.personal, record,
         )  # fmt: skip
     except SessionError as error:
-        message = f"{str(error)[0].upper()}{str(error)[1:]}."
         if error.code == "too_many":
-            raise BadRequest(error.code, message, status=409) from None
+            raise BadRequest(error.code, sentence(error), status=409) from None
         field = "mode" if new.dataset in snapshot.states else "dataset"
-        raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
+        raise BadRequest("unknown_value", sentence(error), field, list(snapshot.states) if field == "dataset" else []) from None
     access = service().access
-    links = [f"/play#{link}" for link in links_of(_log(), secret)]
+    links = [f"/play#{link}" for link in play_sessions.links_of(_log(), secret)]
     return json_response(Invitation(links[0], links, is_public(new.dataset, access.reading, access.tokens.record())), 201)
 
 

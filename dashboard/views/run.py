@@ -11,20 +11,18 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address, run_path
 from dashboard.registry.composed import question_list
 from dashboard.registry.keys import DEFAULT_METRICS, default_metric
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected, withdrawn_banner
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.html import heading, page_link, section, side_by_side
+from dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
 from dashboard.ui.quizbowl import question_column, without_markup
 from dashboard.ui.runs import run_style
-from dashboard.ui.section import heading, section, side_by_side
 from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
 from dashboard.ui.text import short
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.metrics import BEST
-from dashboard.views.reliability.diagrams import reliability_diagrams
+from dashboard.views.reliability.page import reliability_diagrams
 from dashboard.views.runs import provenance
 from data.plurals import counted
 from data.store.run_tags import LABEL
@@ -110,6 +108,15 @@ QUICK = {metric.key: metric for metric in METRICS if metric.direction != "none" 
 SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*DEFAULT_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
 
 
+def _facts(request: PageRequest[PageParameters]) -> RunFacts:
+    """Provenance of the run that the path names. Raise ``BadRequest`` if there is none."""
+    return service().ask(run_query, request.item or "")
+
+
+@page(
+    "/runs", "Run", PageParameters, name="run", place="Data", table=lambda request: cited_leaderboard(SHOWN), check=_facts,
+    filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"),
+)  # fmt: skip
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw the run's provenance, its metrics and ranks, its reliability diagram and its worst questions."""
     facts = _facts(request)
@@ -143,11 +150,6 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-def _facts(request: PageRequest[PageParameters]) -> RunFacts:
-    """Provenance of the run that the path names. Raise ``BadRequest`` if there is none."""
-    return service().ask(run_query, request.item or "")
-
-
 def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Component | None]:
     filters = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] != "dataset"]
     dataset = ("dataset", facts.dataset)
@@ -167,12 +169,3 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
             crumbs=page_link(f"{request.facets.title} leaderboard", href=address("/", [dataset, *filters])),
         ),
     ]
-
-
-FILTERS = (*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed")
-register(
-    Page(
-        "run", "/runs", "Run", filters=FILTERS, draw=draw, parameters=PageParameters, place="Data", check=_facts,
-        table=lambda request: cited_leaderboard(SHOWN),
-    )
-)  # fmt: skip

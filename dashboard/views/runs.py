@@ -14,19 +14,17 @@ from dash.development.base_component import Component
 from flask import Response
 from flask import request as flask_request
 
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import file_response, json_response, read_body
 from dashboard.http.paths import address, run_path
-from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import accept, get, refusal, writer
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import name_of, names_of
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.html import page_link
-from dashboard.ui.section import controls, heading, note, panel, section
-from dashboard.ui.section import facts as section_facts
+from dashboard.ui.html import controls, heading, note, page_link, panel, section
+from dashboard.ui.html import facts as section_facts
 from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.text import minute
 from dashboard.uploads.watching import watched_files
@@ -349,7 +347,6 @@ def _decided(facts: RunFacts) -> Component | str:
     return html.Details([html.Summary(counted(len(facts.decisions), "guess", "guesses")), html.Ul(listed)])
 
 
-PATH = "/runs"
 MAX_WATCHED = 200  # files of watched places that are listed, the latest first
 WATCHED = (
     PageColumn("File", lambda file: html.Code(file[0])),
@@ -379,6 +376,7 @@ MAX_SHOWN = 100  # runs on a page
 MAX_OFFERED = 500  # choices of a menu; more are found by the search
 
 
+@page("/runs", "Runs", RunsPage, place="Data", order=2)
 def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     """Draw the runs that count, the latest first, and those that were withdrawn."""
     parameters, every_dataset = request.parameters, request.parameters.show == "all"
@@ -391,7 +389,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     own = [(key, value) for key, value in parameters.pairs() if key not in ("after", "version", "embed", "signed")]
 
     def at(**changes: str) -> str:
-        return address(PATH, [*request.selection.pairs(), *(dict(own) | changes).items()])
+        return address(request.path, [*request.selection.pairs(), *(dict(own) | changes).items()])
 
     files = [pair for pair in keys.replace(after="", newest=False).pairs() if pair[1]]
     csv, as_json = (
@@ -465,6 +463,3 @@ def _watched(mode: str) -> Component | None:
     about = "Logs and tables of watched folders, the latest first. A refused file is tried again when it changes."
     shown = html_table(WATCHED, files[:MAX_WATCHED], "Watched files") if files else None
     return section("Watched", about, shown, class_name="section watched") if files else None
-
-
-register(Page("runs", PATH, "Runs", filters=(), draw=draw, parameters=RunsPage, place="Data", order=2))

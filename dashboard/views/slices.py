@@ -13,18 +13,16 @@ from dash.development.base_component import Component
 
 from dashboard.http.paths import address
 from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
 from dashboard.registry.views import RESAMPLED, Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import items_link, items_query, page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
+from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.published_values import published_menu, published_parts
 from dashboard.ui.quizbowl import question_column
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
-from dashboard.ui.section import controls, folded, heading, note, rest_as_file, section
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.ui.text import p_value_text, percent, short
 from dashboard.views.leaderboard.view import cell_parts
@@ -284,7 +282,6 @@ def unsolved_section(
     )
 
 
-PATH = "/slices"
 DEFAULT_METRIC = "overconfidence"
 TABLES = tuple(table.key for table in published().tables if table.by == "category")
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
@@ -338,6 +335,27 @@ class SlicesPage(PageParameters, frozen=True):
     ] = ""
 
 
+def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
+    metric, against = request.parameters.metric, _against(request)
+    tested: Slices = service().ask(slices, request.selection, metric, against)
+    attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
+    numbers = ("questions", "value", "reference", "difference", "p_adjusted")
+    columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
+    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=RESAMPLED)
+
+
+def _against(request: PageRequest[SlicesPage]) -> str | None:
+    """The run that others are compared with; None for each with itself. Raise ``BadRequest`` if the selection lacks it."""
+    run, runs = request.parameters.against, _runs(request)
+    if run and run not in runs:
+        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
+    return run or None
+
+
+@page(
+    "/slices", "Slices", SlicesPage, place="Compare", order=2, table=_table, check=_against,
+    filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """Draw every run in every part; the parts where each is worse or better; and the questions that no run answered correctly.
 
@@ -345,7 +363,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """
     metric, runs, rows = request.parameters.metric, _runs(request), _rows(request)
     if not runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Slices")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     style = run_style(request.facets, rows, highlighted_runs(request, metric))
@@ -420,29 +438,3 @@ def _rows(request: PageRequest[SlicesPage], *metrics: Metric) -> list[Leaderboar
 
 def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
     return run_names(_rows(request))
-
-
-def _against(request: PageRequest[SlicesPage]) -> str | None:
-    """The run that others are compared with; None for each with itself. Raise ``BadRequest`` if the selection lacks it."""
-    run, runs = request.parameters.against, _runs(request)
-    if run and run not in runs:
-        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
-    return run or None
-
-
-def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
-    metric, against = request.parameters.metric, _against(request)
-    tested: Slices = service().ask(slices, request.selection, metric, against)
-    attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
-    numbers = ("questions", "value", "reference", "difference", "p_adjusted")
-    columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
-    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=RESAMPLED)
-
-
-PAGE = register(
-    Page(
-        name="slices", path=PATH, title="Slices", place="Compare", order=2,
-        draw=draw, table=_table, parameters=SlicesPage, check=_against,
-        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
-    )
-)  # fmt: skip

@@ -10,20 +10,18 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.registry.addresses import get_selected
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.addresses import get
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, figure, plain, row_axis
-from dashboard.ui.html import page_link
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, dots, drawn, figure, plain, row_axis, segments
+from dashboard.ui.html import heading, note, page_link, panel, rest_as_file, section
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
-from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
 from dashboard.ui.table import Columns, PageColumn, html_table
 from dashboard.ui.text import distinct_short_names, percent
-from dashboard.ui.traces import dots, drawn, segments
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
@@ -83,7 +81,7 @@ class TeamsTableKeys(TeamsKeys, frozen=True):
     ] = "teams"
 
 
-@get_selected("/api/v1/teams.csv", TeamsTableKeys)
+@get("/api/v1/teams.csv", TeamsTableKeys, selection=True)
 def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
     """One of these tables as CSV. Quartiles fill three columns; the teams of a room share one cell."""
     return TEAMS.csv(TABLES[request.parameters.table], request)
@@ -279,7 +277,7 @@ def _category(buzz: TeamBuzz) -> str:
     return buzz.category or "not stated"
 
 
-PATH = "/teams"
+CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
 
 
 class TeamsPage(PageParameters, frozen=True):
@@ -289,14 +287,22 @@ class TeamsPage(PageParameters, frozen=True):
     room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
 
 
+@page(
+    "/teams", "Teams", TeamsPage, place="People", order=2, offered=lambda facets: facets.human_teams > 0,
+    table=lambda request: Cited(TEAMS, TeamsKeys(), CITED), filters=(*filter_keys("questions"), "q", "people"),
+)  # fmt: skip
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
     if not request.facets.human_teams:
-        return [_heading(request, "when people know the answer"), _without()]
+        links = dataset_links(
+            request.path, lambda dataset: dataset.human_teams > 0, "Datasets that teams have heard:",
+            "No dataset in this store has human buzzes.",
+        )  # fmt: skip
+        return [_heading(request, "when people know the answer"), panel("No team has heard these questions", *links)]
     team, room = request.parameters.team, request.parameters.room
     result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
     if result.missing:
-        return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
+        return [nothing_selected(request.path, request.selection, "human buzzes", request.facets, "Teams")]
 
     lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
     quizbowl = request.facets.quizbowl
@@ -307,37 +313,16 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
     return [
         _heading(request, lead),
-        buzzes_section(whose, result.buzzes, request.question_link, request.link(PATH), quizbowl=quizbowl) if whose else None,
-        teams_section(result.teams, lambda name: request.link(PATH, team=name)),
+        buzzes_section(whose, result.buzzes, request.question_link, request.link(request.path), quizbowl=quizbowl)
+        if whose
+        else None,
+        teams_section(result.teams, lambda name: request.link(request.path, team=name)),
         categories_section(result.categories, lambda name: request.link("/questions", category=name)),
         questions_section(result.questions, request.question_link, file("questions"), quizbowl=quizbowl),
-        rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
+        rooms_section(result.rooms, lambda name: request.link(request.path, room=name), file("rooms")),
     ]
 
 
 def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
     facets = request.facets
     return heading("Teams", f"{facets.title}: {lead}", note(facets.note) if facets.note and not facets.simulated else None)
-
-
-def _without() -> html.Section:
-    """A panel that lists the datasets with teams."""
-    links = dataset_links(PATH, lambda dataset: dataset.human_teams > 0)
-    return panel(
-        "No team has heard these questions",
-        "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",
-        choices(links) if links else None,
-    )
-
-
-CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
-
-
-PAGE = register(
-    Page(
-        name="teams", path=PATH, title="Teams", place="People", order=2, offered=lambda facets: facets.human_teams > 0, draw=draw,
-        table=lambda request: Cited(TEAMS, TeamsKeys(), CITED),
-        parameters=TeamsPage,
-        filters=(*filter_keys("questions"), "q", "people"),
-    )
-)  # fmt: skip

@@ -19,15 +19,13 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.providers import RequestDenied
-from dashboard.http.json_bodies import InvalidJson, decode_json
+from dashboard.http.bodies import InvalidJson, decode_json, error_response, json_response
 from dashboard.http.logs import request_id
-from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import current_client, service
-from dashboard.ui.html import data, page_link
+from dashboard.ui.html import data, note, page_link, section
 from dashboard.ui.messages import prompts
-from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
@@ -164,8 +162,7 @@ class UploadParameters(Parameters, frozen=True):
     format: Annotated[
         str | None,
         Choice(
-            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected",
-            _formats,
+            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected", _formats
         ),
     ] = None
     filename: Annotated[str | None, Text("name of the file in provenance and reports; by default the name in the form")] = None
@@ -314,7 +311,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload",
-            options=replace(given.options(), readers=_uploader(), **mappings),
+            options=replace(given.options(), readers=tuple(filter(None, [service().access.reader().name])), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,
         )  # fmt: skip
@@ -341,12 +338,6 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             tables=[table._asdict() for table in outcome.tables],
         )  # fmt: skip
     return json_response(outcome.report, 201 if outcome.new else 200)
-
-
-def _uploader() -> tuple[str, ...]:
-    """Return the name under which the uploader can be a reader of private datasets, if there is one."""
-    name = service().access.reader().name
-    return (name,) if name else ()
 
 
 def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:
@@ -385,7 +376,6 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-PATH = "/upload"
 OFF = (
     "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
     "or starts it with CLUELINE_UPLOADS=token."
@@ -415,6 +405,7 @@ HINTS: dict[Hint, str] = {
 }
 
 
+@page("/upload", "Upload", PageParameters, place="Add results", order=1, needs_dataset=False)
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw the place where the form is built, and links to the questions to answer."""
     access, datasets = service().access, service().datasets()
@@ -444,11 +435,3 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         if datasets
         else None,
     ]
-
-
-register(
-    Page(
-        "upload", PATH, "Upload", filters=(), draw=draw, parameters=PageParameters, place="Add results", order=1,
-        needs_dataset=False,
-    )
-)  # fmt: skip

@@ -8,18 +8,17 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.keys import BinnedRun, Intervals
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, with_interval
 from dashboard.registry.views import Cited, serve
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import CALIBRATION_AXES, OTHERS, Names, PlotlyJson, agreement_figure, diagonal, figure, panels
-from dashboard.ui.html import items_link, items_query
+from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.html import heading, items_link, items_query, section
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import heading, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
-from dashboard.ui.traces import CLEAR, QUARTERS, UNIT, dots, segments
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -132,31 +131,31 @@ def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.
         PageColumn(right, lambda row: row[1].accuracy),
         PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
     ]
-    axes = CALIBRATION_AXES[forecasts]
+    axes = fig.CALIBRATION_AXES[forecasts]
 
     def traces(variant: ErrorVariant, counts: bool) -> list[PlotlyJson]:
-        parts, shade = [part for part in variant.bins if part.counted == counts], style.colours.own[run] if counts else OTHERS
+        parts, shade = [part for part in variant.bins if part.counted == counts], style.colours.own[run] if counts else fig.OTHERS
         hover = "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
         most = max((part.items for part in parts), default=1)
-        edges = segments(((part.accuracy, part.lower, part.upper) for part in parts), 1.2, shade)
-        means = dots(
+        edges = fig.segments(((part.accuracy, part.lower, part.upper) for part in parts), 1.2, shade)
+        means = fig.dots(
             [part.mean_confidence for part in parts], [part.accuracy for part in parts],
-            hover + ("" if counts else "<br>does not count"), shade if counts else CLEAR,
+            hover + ("" if counts else "<br>does not count"), shade if counts else fig.CLEAR,
             [4 + 6 * (part.items / most) ** 0.5 for part in parts], {"line": {"color": shade, "width": 1.5}},
             customdata=[[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts],
         )  # fmt: skip
         return [edges, means]
 
-    drawn_bins = panels(
-        [[diagonal(), *traces(variant, True), *traces(variant, False)] for variant in drawn],
+    drawn_bins = fig.panels(
+        [[fig.diagonal(), *traces(variant, True), *traces(variant, False)] for variant in drawn],
         [CATALOGUE[variant.key].label for variant in drawn],
-        x={"title": axes[0], **UNIT, "range": [-0.03, 1.03]},
-        y={"title": axes[1], **QUARTERS, "range": [-0.03, 1.06]},
+        x={"title": axes[0], **fig.UNIT, "range": [-0.03, 1.03]},
+        y={"title": axes[1], **fig.QUARTERS, "range": [-0.03, 1.06]},
         height=170,
     )
     return section(
         f"Bins of {style.names[run]}",
-        figure(
+        fig.figure(
             "which-bins",
             drawn_bins,
             f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
@@ -177,9 +176,9 @@ def agreement_section(result: WhichEce, link: str) -> html.Section:
     return section(
         "Does the ranking depend on the variant?",
         ranking_words(result),
-        figure(
+        fig.figure(
             "agreement",
-            agreement_figure(result.agreement, WHICH_METRICS, link),
+            fig.agreement_figure(result.agreement, WHICH_METRICS, link),
             "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
             html_table(columns, result.agreement, "Agreement of rankings"),
         ),
@@ -201,12 +200,12 @@ def ranking_words(result: WhichEce) -> str:
     )
 
 
-def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
+def review_text(result: WhichEce, names: fig.Names, title: str) -> html.Section:
     """Return sentences for a review or a rebuttal, with the numbers of this selection."""
     return section("To paste into a review", html.Blockquote(review_words(result, names, title), className="review"))
 
 
-def review_words(result: WhichEce, names: Names, title: str) -> str:
+def review_words(result: WhichEce, names: fig.Names, title: str) -> str:
     """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
     place = [run.run for run in result.runs].index(result.focus or "")
     cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
@@ -240,9 +239,6 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
     return " ".join(parts)
 
 
-PATH = "/which-ece"
-
-
 class WhichEcePage(PageParameters, frozen=True):
     """The run whose bins are drawn, and whether errors have intervals."""
 
@@ -250,11 +246,20 @@ class WhichEcePage(PageParameters, frozen=True):
     intervals: Intervals = False
 
 
+def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
+    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
+    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
+
+
+@page(
+    "/which-ece", "Which ECE", WhichEcePage, place="Calibration", order=2, table=_cited, check=WHICH_ECE.ask,
+    filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
+)  # fmt: skip
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
     result = WHICH_ECE.ask(request)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Which ECE is this?")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["ece"]))
     first = result.runs[0].run
     return [
@@ -271,18 +276,3 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
         review_text(result, style.names, request.facets.title),
         definitions_section(result),
     ]
-
-
-def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
-    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
-    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
-
-
-PAGE = register(
-    Page(
-        name="which-ece", path=PATH, title="Which ECE", place="Calibration", order=2,
-        draw=draw, table=_cited, parameters=WhichEcePage,
-        check=WHICH_ECE.ask,
-        filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
-    )
-)  # fmt: skip

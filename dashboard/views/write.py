@@ -10,33 +10,19 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.providers import RequestDenied
-from dashboard.http.json_bodies import read_body
+from dashboard.http.bodies import attachment_headers, json_response, read_body
 from dashboard.http.messages import error_message
-from dashboard.http.responses import attachment_headers, json_response
 from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import menu
-from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain, straight
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, note, page_link, section
 from dashboard.ui.runs import named
-from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
 from dashboard.ui.text import short
 from data.plurals import counted
-from queries.drafts import (
-    ELICITATIONS,
-    DraftClue,
-    DraftGuess,
-    DraftText,
-    DraftWarning,
-    Elicitation,
-    GuesserOnDraft,
-    QuestionDraft,
-    WrittenDataset,
-    draft_bundle,
-    question_draft,
-)
+from queries import drafts
 from queries.selection import read_parameters
 from queries.selection.parameter_kinds import BadRequest, Choice
 from queries.selection.view_parameters_base import NoParameters
@@ -47,10 +33,10 @@ MAX_BUNDLE_BYTES = 2 * 2**20  # bytes of the body of a bundle's questions
 T = TypeVar("T")
 
 
-class _Guesses(DraftText, frozen=True):
+class _Guesses(drafts.DraftText, frozen=True):
     """The body of ``POST /api/v1/write/guesses``."""
 
-    elicitation: Elicitation = ELICITATIONS[0]
+    elicitation: drafts.Elicitation = drafts.ELICITATIONS[0]
 
 
 @accept("POST", "/api/v1/write/guesses")
@@ -62,8 +48,8 @@ def post_write_guesses() -> Response:
     100 sentences; 413 for a body of more than 256 KiB. Nothing is stored.
     """
     body = _read(_Guesses, MAX_DRAFT_BYTES)
-    draft = DraftText(body.text, body.answer)
-    return json_response(service().compute_alone(question_draft, draft, (body.elicitation,)))
+    draft = drafts.DraftText(body.text, body.answer)
+    return json_response(service().compute_alone(drafts.question_draft, draft, (body.elicitation,)))
 
 
 @accept("POST", "/api/v1/write/bundle")
@@ -72,8 +58,8 @@ def post_write_bundle() -> Response:
     "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. The runs in it are the answers of the
     guessers of Pyramid. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
     """
-    body = _read(WrittenDataset, MAX_BUNDLE_BYTES)
-    bundle = service().compute_alone(draft_bundle, body)
+    body = _read(drafts.WrittenDataset, MAX_BUNDLE_BYTES)
+    bundle = service().compute_alone(drafts.draft_bundle, body)
     return Response(bundle, mimetype="application/zip", headers=attachment_headers(f"{body.dataset}.zip"))
 
 
@@ -91,7 +77,7 @@ CLASSES = {"accept": "number mark right", "prompt": "number mark", "reject": "nu
 START = "Type a question. After each sentence, four search methods answer it from what is typed so far."
 
 
-def draft_summary(draft: QuestionDraft) -> html.Div:
+def draft_summary(draft: drafts.QuestionDraft) -> html.Div:
     """Return the length of the question, whether the guessers can know its answer, and warnings.
 
     Screen readers read it out when it changes.
@@ -113,27 +99,27 @@ def draft_summary(draft: QuestionDraft) -> html.Div:
     return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
 
 
-def warning_text(warning: DraftWarning, draft: QuestionDraft) -> str:
+def warning_text(warning: drafts.DraftWarning, draft: drafts.QuestionDraft) -> str:
     """Return a warning as a sentence."""
     after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
     sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
     return f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
 
 
-def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
+def guesses_table(guessers: Sequence[drafts.GuesserOnDraft]) -> html.Div | None:
     """Return each guesser's answer to the whole text and where it buzzes; None without a text."""
     if not guessers:
         return None
 
-    def guess(guesser: GuesserOnDraft) -> Cell:
+    def guess(guesser: drafts.GuesserOnDraft) -> Cell:
         text = guesser.guesses[-1].guess
         return Cell(text or "no guess", kind="guess" if text else "missing")
 
-    def grade(guesser: GuesserOnDraft) -> Cell:
+    def grade(guesser: drafts.GuesserOnDraft) -> Cell:
         now = guesser.guesses[-1]
         return Cell(MARKS[now.verdict], _reason(now), CLASSES[now.verdict])
 
-    def buzz(guesser: GuesserOnDraft) -> Cell:
+    def buzz(guesser: drafts.GuesserOnDraft) -> Cell:
         about = f"Confidence above {guesser.threshold:.4g}, its best threshold on Pyramid"
         return Cell("never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}", about)
 
@@ -148,7 +134,7 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
     return html_table(columns, guessers, "Guesses now", "draft-guesses")
 
 
-def _all_guesses(draft: QuestionDraft) -> html.Div:
+def _all_guesses(draft: drafts.QuestionDraft) -> html.Div:
     columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
     columns += columns_by(
         {place: guesser.model for place, guesser in enumerate(draft.guessers)},
@@ -158,14 +144,14 @@ def _all_guesses(draft: QuestionDraft) -> html.Div:
     return html_table(columns, draft.clues, "Guesses by sentence")
 
 
-def _guess(guesser: GuesserOnDraft, clue: int) -> Cell:
+def _guess(guesser: drafts.GuesserOnDraft, clue: int) -> Cell:
     guess = guesser.guesses[clue]
     buzz = " ◇" if guesser.buzz == clue else ""
     text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
     return Cell(" ".join(text.split()), _reason(guess))
 
 
-def _reason(guess: DraftGuess) -> str:
+def _reason(guess: drafts.DraftGuess) -> str:
     """A sentence on why a guess has its grade; blank if it is not graded."""
     return f"{MEANINGS[guess.verdict].capitalize()}: {guess.rule}." if guess.rule else ""
 
@@ -178,48 +164,35 @@ CAPTION = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ 
 NO_WORDS = 10  # end of the axis before anything is typed
 
 
-def draft_figure(draft: QuestionDraft) -> PlotlyJson:
+def draft_figure(draft: drafts.QuestionDraft) -> fig.PlotlyJson:
     """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz."""
     ends = [clue.word_end for clue in draft.clues]
-    last = [(plain(guesser.model), guesser.guesses[-1].confidence, COLOURS[guesser.model]) for guesser in draft.guessers]
-    return {
-        "data": [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, COLOURS[guesser.model])],
-        "layout": layout(
-            HEIGHT,
-            margin=label_margin([name for name, _, _ in last]),
-            annotations=end_labels(last, *RANGE, HEIGHT - AXIS),
-            shapes=[straight(end, colour=FAINT, dash="dot") | {"layer": "below"} for end in ends[:-1]],
-            xaxis=axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
-            yaxis=axis("confidence", range=list(RANGE), dtick=0.25, tickformat=".2~f"),
-        ),
-    }  # fmt: skip
+    last = [(fig.plain(guesser.model), guesser.guesses[-1].confidence, COLOURS[guesser.model]) for guesser in draft.guessers]
+    return fig.drawn(
+        [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, COLOURS[guesser.model])],
+        HEIGHT,
+        fig.axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
+        fig.axis("confidence", **fig.UNIT | {"range": list(RANGE)}),
+        margin=fig.label_margin([name for name, _, _ in last]),
+        annotations=fig.end_labels(last, *RANGE, HEIGHT - AXIS),
+        shapes=[fig.straight(end, colour=fig.FAINT, dash="dot") | {"layer": "below"} for end in ends[:-1]],
+    )
 
 
-def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -> list[PlotlyJson]:
+def _guesser(guesser: drafts.GuesserOnDraft, clues: Sequence[drafts.DraftClue], colour: str) -> list[fig.PlotlyJson]:
     """The line of a guesser, and the diamond around the guess with which it buzzes."""
-    shared = {"type": "scatter", "name": plain(guesser.model), "showlegend": False, "cliponaxis": False}
-    line = {
-        **shared, "mode": "lines+markers", "meta": guesser.model,
-        "x": [clue.word_end for clue in clues], "y": [guess.confidence for guess in guesser.guesses],
-        "line": {"color": colour, "width": 2.2},
-        "marker": {
-            "size": 9, "color": colour, "line": {"color": colour, "width": 2},
-            "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses],
-        },
-        "customdata": [[plain(guess.guess or "no guess"), MEANINGS[guess.verdict]] for guess in guesser.guesses],
-        "hovertemplate": "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}<extra></extra>",
-    }  # fmt: skip
+    shared: fig.PlotlyJson = {"name": fig.plain(guesser.model), "showlegend": False, "cliponaxis": False}
+    line = fig.dots(
+        [clue.word_end for clue in clues], [guess.confidence for guess in guesser.guesses],
+        "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}", colour, 9,
+        {"line": {"color": colour, "width": 2}, "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses]},
+        mode="lines+markers", meta=guesser.model, line={"color": colour, "width": 2.2}, **shared,
+        customdata=[[fig.plain(guess.guess or "no guess"), MEANINGS[guess.verdict]] for guess in guesser.guesses],
+    )  # fmt: skip
     if guesser.buzz is None:
         return [line]
-    buzz = guesser.guesses[guesser.buzz]
-    diamond = {
-        **shared, "mode": "markers", "x": [clues[buzz.clue].word_end], "y": [buzz.confidence], "hoverinfo": "skip",
-        "marker": {"size": 17, "symbol": "diamond-open", "color": colour, "line": {"width": 2}},
-    }  # fmt: skip
-    return [line, diamond]
-
-
-PATH = "/write"
+    buzz, ring = guesser.guesses[guesser.buzz], {"symbol": "diamond-open", "line": {"width": 2}}
+    return [line, fig.dots([clues[buzz.clue].word_end], [buzz.confidence], "", colour, 17, ring, **shared)]
 
 
 class WritePage(PageParameters, frozen=True):
@@ -230,11 +203,12 @@ class WritePage(PageParameters, frozen=True):
         Choice(
             "how the scores of a search become confidence: `softmax` (the default), the share of the best entry, or `margin`, "
             "its lead over the second",
-            ELICITATIONS,
+            drafts.ELICITATIONS,
         ),
-    ] = ELICITATIONS[0]
+    ] = drafts.ELICITATIONS[0]
 
 
+@page("/write", "Write", WritePage, place="Data", order=4)
 def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     """Draw the form next to the guesses at the draft that came with the request, and how to save it."""
     draft, problem = _guesses(request)
@@ -245,8 +219,8 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     guesses = [
         html.Div(shown or draft_summary(draft), className="draft-now"),
         html.Div(guesses_table(draft.guessers)),
-        menu("confidence_from", "Confidence from", titles, chosen, default=ELICITATIONS[0]),
-        figure("draft", draft_figure(draft), CAPTION, _all_guesses(draft)),
+        menu("confidence_from", "Confidence from", titles, chosen, default=drafts.ELICITATIONS[0]),
+        fig.figure("draft", draft_figure(draft), CAPTION, _all_guesses(draft)),
     ]
     return [
         html.Div(
@@ -265,13 +239,13 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     ]
 
 
-def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
+def _guesses(request: PageRequest[WritePage]) -> tuple[drafts.QuestionDraft, str]:
     """The guesses at a draft, and what is wrong with it; with a problem, the guesses are those of an empty draft."""
-    elicitation = next(name for name in ELICITATIONS if name == request.parameters.confidence_from)
+    elicitation = next(name for name in drafts.ELICITATIONS if name == request.parameters.confidence_from)
     try:
-        return service().compute_alone(question_draft, request.draft, (elicitation,)), ""
+        return service().compute_alone(drafts.question_draft, request.draft, (elicitation,)), ""
     except BadRequest as error:
-        return question_draft(DraftText()), error_message(error)
+        return drafts.question_draft(drafts.DraftText()), error_message(error)
 
 
 def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
@@ -286,6 +260,3 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
         "save it as a dataset."
     )
     return note([before, link if "pyramid" in service().snapshot().states else "the page Buzz", after])
-
-
-register(Page("write", PATH, "Write", filters=(), draw=draw, parameters=WritePage, place="Data", order=4))

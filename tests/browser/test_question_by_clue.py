@@ -4,7 +4,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from dashboard.ui.notices import DISPUTED
+from dashboard.ui.messages import DISPUTED
 from dashboard.ui.quizbowl import without_markup
 from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, SCRIPT, TURNED, write_nasty
 from tests.helpers.page_actions import (

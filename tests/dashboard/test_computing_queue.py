@@ -6,11 +6,11 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
+import httpx
 import pytest
 
 from dashboard import cache as result_cache
@@ -51,21 +51,25 @@ def queue(tmp_path):
     return ResultCache("filesystem", tmp_path, 2**20)
 
 
-def test_a_full_queue_refuses_at_once(queue):
+@contextmanager
+def taken(queue, clients):
+    """Let clients take a place each, for computations that differ."""
     with ExitStack() as stack:
-        for number in range(PLACES):
-            stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
-        with pytest.raises(QueueFull), queue.place(ANN, "key"):
-            pass
+        for number, client in enumerate(clients):
+            stack.enter_context(queue.place(client, str(number)))
+        yield
+
+
+def test_a_full_queue_refuses_at_once(queue):
+    with taken(queue, map(Client, map(str, range(PLACES)))), pytest.raises(QueueFull), queue.place(ANN, "key"):
+        pass
     with queue.place(ANN, "key"):
         pass
 
 
 @pytest.mark.parametrize(("client", "places"), [(ANN, PLACES_FOR_CLIENT), (LAB, PLACES_FOR_ADDRESS)])
 def test_a_client_has_only_a_share_of_the_places(queue, client, places):
-    with ExitStack() as stack:
-        for number in range(places):
-            stack.enter_context(queue.place(client, str(number)))
+    with taken(queue, [client] * places):
         with pytest.raises(ClientLimitReached), queue.place(client, "one more"):
             pass
         with queue.place(client, "0"), queue.place(BEN, "one more"):  # the same key again is not another computation
@@ -146,28 +150,23 @@ def test_a_client_that_left_does_not_wait(tmp_path):
 def test_a_refused_request_is_told_when_to_try_again(fresh):
     queue = fresh.service.cache
     known = fresh.client.get("/api/v1/leaderboard?dataset=tone")
-    with ExitStack() as stack:
-        for number in range(PLACES_FOR_ADDRESS):
-            stack.enter_context(queue.place(Client("127.0.0.1", shared=True), str(number)))
+    with taken(queue, [Client("127.0.0.1", shared=True)] * PLACES_FOR_ADDRESS):
         refused = fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3")
         assert (refused.status_code, refused.json["error"]["code"]) == (429, "too_many_at_once")
         elsewhere = {"REMOTE_ADDR": "192.0.2.9"}
         assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3", environ_overrides=elsewhere).status_code == 200
-        for number in range(PLACES - PLACES_FOR_ADDRESS):
-            stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
-        for path in ("leaderboard", "questions.csv"):
-            full = fresh.client.get(f"/api/v1/{path}?dataset=tone&t=0.4", environ_overrides=elsewhere)
-            assert (full.status_code, full.json["error"]["code"]) == (503, "busy")
-            assert 1 <= int(full.headers["Retry-After"]) <= 60
-        assert fresh.client.get("/api/v1/leaderboard?dataset=tone").json == known.json  # nothing to compute
+        with taken(queue, map(Client, map(str, range(PLACES - PLACES_FOR_ADDRESS)))):
+            for path in ("leaderboard", "questions.csv"):
+                full = fresh.client.get(f"/api/v1/{path}?dataset=tone&t=0.4", environ_overrides=elsewhere)
+                assert (full.status_code, full.json["error"]["code"]) == (503, "busy")
+                assert 1 <= int(full.headers["Retry-After"]) <= 60
+            assert fresh.client.get("/api/v1/leaderboard?dataset=tone").json == known.json  # nothing to compute
     assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.4").status_code == 200
 
 
 def test_a_page_of_a_busy_server_asks_again(fresh):
     body = callback_body("/", "dataset=tone&t=0.7")
-    with ExitStack() as stack:
-        for number in range(PLACES):
-            stack.enter_context(fresh.service.cache.place(SELF, str(number)))
+    with taken(fresh.service.cache, [SELF] * PLACES):
         busy = json.loads(fresh.client.post(CALLBACKS, json=body).json["response"]["answer"]["data"])
     assert busy["again"] == RETRY_AFTER and "asks again by itself" in json.dumps(busy)
     drawn = json.loads(fresh.client.post(CALLBACKS, json=body).json["response"]["answer"]["data"])
@@ -201,9 +200,7 @@ def test_a_token_is_a_client_wherever_it_comes_from(fresh):
     """Colleagues behind one address do not share a limit, and a token has one limit at all its addresses."""
     tokens = {name: {"Authorization": f"Bearer {fresh.service.access.tokens.create(name)}"} for name in ("ann", "ben")}
     address = "/api/v1/leaderboard?dataset=tone&t=0.6"
-    with ExitStack() as stack:
-        for number in range(PLACES_FOR_CLIENT):
-            stack.enter_context(fresh.service.cache.place(ANN, str(number)))
+    with taken(fresh.service.cache, [ANN] * PLACES_FOR_CLIENT):
         for elsewhere in ("192.0.2.8", "192.0.2.9"):
             refused = fresh.client.get(address, headers=tokens["ann"], environ_overrides={"REMOTE_ADDR": elsewhere})
             assert refused.status_code == 429 and "'ann'" in refused.json["error"]["message"]
@@ -218,8 +215,7 @@ def test_probes_answer_within_a_second(copied, tmp_path):
 
     def seconds(path):
         began = time.monotonic()
-        with urlopen(f"{served.address}{path}", timeout=120) as answer:
-            assert answer.status == 200
+        assert httpx.get(f"{served.address}{path}", timeout=120).status_code == 200
         return time.monotonic() - began
 
     try:

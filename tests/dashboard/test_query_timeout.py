@@ -6,8 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
+import httpx
 import msgspec
 import pytest
 
@@ -21,6 +21,7 @@ from queries.engine import evidence
 from queries.metrics import Metric
 from queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit
 from queries.selection.parameter_kinds import BadRequest
+from tests.helpers.json_api import error
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 
@@ -35,7 +36,7 @@ def endless_sql(snapshot: Snapshot) -> Sum:
     return Sum(snapshot.rows(ENDLESS)[0][0])
 
 
-def endless_arrays(snapshot: Snapshot) -> Sum:
+def endless_arrays(*_: Snapshot) -> Sum:
     while True:
         check_time_limit()
         time.sleep(0.01)
@@ -86,32 +87,20 @@ def test_an_endless_query_is_ended(limited, patient, query, caplog):
 
 def test_json_and_page_say_that_it_took_too_long(limited, monkeypatch):
     """The metrics of the leaderboard are made to run endlessly."""
-
-    def slow(*_):
-        while True:
-            check_time_limit()
-            time.sleep(0.01)
-
-    monkeypatch.setattr(evidence.Evidence, "values", slow)
-    client = limited.test_client()
-    answer = client.get("/api/v1/leaderboard?dataset=tone")
-    assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout")
-    assert "Choose fewer runs" in answer.json["error"]["message"]
+    monkeypatch.setattr(evidence.Evidence, "values", endless_arrays)
+    problem = error(limited.test_client(), "/api/v1/leaderboard?dataset=tone", 503)
+    assert problem["code"] == "query_timeout" and "Choose fewer runs" in problem["message"]
     with limited.test_request_context("/"):
         page = draw({"path": "/", "query": "dataset=tone", "page": True})
     assert "This took too long" in page and "Choose fewer runs" in page
 
 
 def test_downloads_that_take_too_long_are_ended(limited, monkeypatch):
-    def slow(self, *_):
-        return self.rows(ENDLESS)
-
     client = limited.test_client()
     client.get("/api/v1/questions?dataset=tone&limit=1")  # caches everything except the downloads
-    monkeypatch.setattr(Snapshot, "frame", slow)
+    monkeypatch.setattr(Snapshot, "frame", lambda self, *_: self.rows(ENDLESS))
     for path in ("questions.csv?dataset=tone", "datasets/tone/prompts.csv"):
-        answer = client.get(f"/api/v1/{path}")
-        assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), path
+        assert error(client, f"/api/v1/{path}", 503)["code"] == "query_timeout", path
 
 
 def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, tmp_path):
@@ -121,8 +110,7 @@ def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, t
     monkeypatch.setattr("dashboard.views.runs.responses", lambda *_: Table(ENDLESS, {}))
     before = set(tmp_path.iterdir())
     for form in ("csv", "parquet"):
-        answer = client.get(f"/api/v1/runs/{run}/responses.{form}")
-        assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), form
+        assert error(client, f"/api/v1/runs/{run}/responses.{form}", 503)["code"] == "query_timeout", form
     monkeypatch.undo()
     # A busy machine may need more than a second, and several tries.
     wait_until(lambda: client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200)
@@ -142,8 +130,8 @@ def test_metrics_of_single_questions_are_ended(limited, monkeypatch, metric):
 
     monkeypatch.setattr(evidence.Evidence, "contributions", slowly(evidence.Evidence.contributions))
     monkeypatch.setattr(Metric, "kernel_values", slowly(Metric.kernel_values))
-    answer = limited.test_client().get(f"/api/v1/questions.csv?dataset=tone&metrics={metric}")
-    assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout")
+    address = f"/api/v1/questions.csv?dataset=tone&metrics={metric}"
+    assert error(limited.test_client(), address, 503)["code"] == "query_timeout"
 
 
 def test_a_download_whose_later_part_takes_too_long_ends(limited, monkeypatch):
@@ -219,8 +207,8 @@ def test_a_server_stops_computing_for_clients_that_left(copied, tmp_path):
     address = urlsplit(served.address)
 
     def computing():
-        with urlopen(f"{served.address}/metrics-prometheus", timeout=120) as answer:
-            return re.search(r"^clueline_computing ([0-9.]+)$", answer.read().decode(), re.MULTILINE)
+        text = httpx.get(f"{served.address}/metrics-prometheus", timeout=120).text
+        return re.search(r"^clueline_computing ([0-9.]+)$", text, re.MULTILINE)
 
     try:
         clients = [socket.create_connection((address.hostname, address.port)) for _ in range(6)]

@@ -10,7 +10,7 @@ from flask import request
 from dashboard.access.dash_requests import CALLBACKS, drawn_address
 from dashboard.access.providers import Reader
 from dashboard.access.signed_links import KEY, open_link
-from dashboard.http.json_bodies import InvalidJson
+from dashboard.http.bodies import InvalidJson
 from data.store.tokens_and_readers import AccessRecord, Right
 
 

@@ -11,20 +11,18 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
 from dashboard.registry.keys import ACROSS_METRIC, AcrossDatasets, AcrossMetric, AcrossParameters, AcrossRows, AcrossTag
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import cluster_words
-from dashboard.ui.section import controls, heading, note
+from dashboard.ui.html import controls, heading, note, page_link
+from dashboard.ui.messages import cluster_words, nothing_selected
 from dashboard.ui.text import percent
 from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
 from data.importing.seed import SAMPLES
 from data.plurals import counted
-from queries.across import Across, AcrossCell, AcrossDiagrams, CollectionMean
+from queries.across import Across, AcrossCell, CollectionMean
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
@@ -60,11 +58,7 @@ ACROSS = serve(
     Table(
         "Means over the datasets of each collection as CSV, a row per model and collection.",
         rows=lambda answer: [(row, *mean) for row in answer.rows for mean in row.means.items()],
-        columns=(
-            *columns("model", "elicitation", at=0),
-            column("collection", lambda row: row[1]),
-            *fields(CollectionMean, at=2),
-        ),
+        columns=(*columns("model", "elicitation", at=0), column("collection", lambda row: row[1]), *fields(CollectionMean, at=2)),
         name="collections",
         file=lambda answer: f"across-{answer.metric}-collections",
     ),
@@ -122,18 +116,16 @@ def _across(request: PageRequest[AcrossPage]) -> Across:
     )
 
 
-def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
-    parameters, selection = request.parameters, request.selection
-    return across_diagrams(parameters.datasets, parameters.rows, selection.conventions, selection.failed)
-
-
+@page(PATH, "All datasets", AcrossPage, place="Overview", order=3, check=_across, filters=("human", "binning", "t", "failed"))
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
-    result, metric = _across(request), request.parameters.metric
+    result, metric, asked, selection = _across(request), request.parameters.metric, request.parameters, request.selection
     if not result.rows:
-        return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "All datasets")]
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
-    diagrams = _diagrams(request) if request.parameters.diagrams else None
+    diagrams = None
+    if asked.diagrams:
+        diagrams = across_diagrams(asked.datasets, asked.rows, selection.conventions, selection.failed)
     tags = tags_of([service().facets(dataset) for dataset in titles])
     every_run = request.parameters.rows == "runs"
     pools = {"": "None"} | {tag: tag for tag in tags}
@@ -202,12 +194,3 @@ def _clusters(result: Across) -> Iterator[str]:
         if dataset.cluster != QUESTION:
             words = cluster_words(dataset.cluster)
             yield f" On {dataset.title}, intervals count clusters of questions with {words}."
-
-
-PAGE = register(
-    Page(
-        name="across", path=PATH, title="All datasets", place="Overview", order=3,
-        draw=draw, parameters=AcrossPage, check=_across,
-        filters=("human", "binning", "t", "failed"),
-    )
-)  # fmt: skip

@@ -12,12 +12,10 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address, model_path, run_path
 from dashboard.registry.run_names import names_of
 from dashboard.registry.tables import Table
-from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, figure, plain, row_axis, whiskers
-from dashboard.ui.html import page_link
-from dashboard.ui.section import section
+from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, dots, drawn, fields, figure, lines, plain, row_axis, whiskers
+from dashboard.ui.html import page_link, section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
 from dashboard.ui.text import brackets, distinct_short_names, short
-from dashboard.ui.traces import dots, drawn, lines
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -286,16 +284,11 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
     rows = [plain(name) for name in distinct_short_names(down, MAX_NAME_LENGTH)]
     font = {"size": 11, "color": INK}
     return drawn(
-        [{
-            "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
-            "x": list(range(len(columns))), "y": list(range(len(rows))),
-            "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
-            "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
-            "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
-            "texttemplate": "" if many else "%{text}", "textfont": font,
-            "customdata": [[f"{row}<br>{column}" for column in columns] for row in rows],
-            "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
-        }],
+        [fields(
+            [[shade(cell) for cell in line] for line in cells], list(range(len(columns))), list(range(len(rows))),
+            [["" if cell is None else short(cell.value) for cell in line] for line in cells], "%{customdata}: %{text}", 11,
+            numbers=not many, customdata=[[f"{row}<br>{column}" for column in columns] for row in rows],
+        )],
         ROW_HEIGHT * max(len(rows), 2) + BELOW,
         axis(
             showgrid=False, range=[-0.5, len(columns) - 0.5], tickvals=list(range(len(columns))), ticktext=columns, tickfont=font,

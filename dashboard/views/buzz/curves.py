@@ -9,14 +9,12 @@ from typing import Any
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import INK, PlotlyJson
-from dashboard.ui.html import data, items_query
-from dashboard.ui.notices import left_out_note
+from dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, drawn, lines, segments
+from dashboard.ui.html import data, items_query, note, section
+from dashboard.ui.messages import left_out_note
 from dashboard.ui.runs import RunStyle, named
-from dashboard.ui.section import note, section
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
 from dashboard.ui.text import DASH, percent, short
-from dashboard.ui.traces import QUARTERS, UNIT, dots, drawn, lines, segments
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome

@@ -10,26 +10,16 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
 from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu, several
-from dashboard.ui.html import items_query
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import pair_notice
+from dashboard.ui.html import controls, heading, items_query
+from dashboard.ui.messages import nothing_selected, pair_notice
 from dashboard.ui.runs import run_colours, run_names
-from dashboard.ui.section import controls, heading
 from dashboard.ui.text import distinct_short_names
-from dashboard.views.compare.sections import (
-    differences_table,
-    furthest_apart,
-    headed,
-    metric_differences,
-    power_section,
-    questions_section,
-    wins_table,
-)
+from dashboard.views.compare import sections
 from data.plurals import counted
 from queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
 from queries.engine.common_questions import coverage
@@ -125,7 +115,6 @@ POWER = serve(
 )
 
 
-PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of metrics over sorted pairs, which are not sums, take a hundred times as long as all others together. They are
@@ -159,17 +148,48 @@ class ComparePage(PageParameters, frozen=True):
     margin: Margin = None
 
 
+def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
+    runs = _runs(request)
+    if len(runs) < 2:
+        raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
+    (a, b), metrics = _chosen(request), request.parameters.metrics
+    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
+    return Cited(
+        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
+        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
+        headings={"a": str(runs[a]), "b": str(runs[b])},
+    )  # fmt: skip
+
+
+def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
+    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
+    runs = list(_runs(request))
+    chosen = []
+    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
+        run = getattr(request.parameters, key) or standard
+        if run and run not in runs:
+            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
+        chosen.append(run)
+    if runs and chosen[0] == chosen[1]:
+        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
+    return chosen[0], chosen[1]
+
+
+@page(
+    "/compare", "Compare", ComparePage, place="Compare", order=1, table=_table, check=_chosen,
+    filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
+)  # fmt: skip
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""
     runs = _runs(request)
     if len(runs) < 2:
-        return [nothing_selected(PATH, request.selection, "pairs of runs", request.facets, "Compare")]
+        return [nothing_selected(request.path, request.selection, "pairs of runs", request.facets, "Compare")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(question_differences, request.selection, a, b, metric)
     colours = run_colours(request.facets, (a, b))
     tones = (colours.own[a], colours.own[b])
-    names = headed(runs[a], runs[b])
+    names = sections.headed(runs[a], runs[b])
     standard = default_metric(request.facets)
     metrics = metric_names(PER_QUESTION, request.facets)
     unnamed = _unnamed(request, list(runs))
@@ -187,11 +207,11 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             menu("metric", "Question by question", metrics, metric.key, default=standard),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
-        questions_section(questions, metric, names, tones, items_query(focus=(a, b), question="ID")),
-        furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
-        metric_differences(result, shown, names, tones) if result.questions > 1 else None,
-        differences_table(result, shown, names, tones),
-        wins_table(questions.wins, metric, names, tones),
+        sections.questions_section(questions, metric, names, tones, items_query(focus=(a, b), question="ID")),
+        sections.furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
+        sections.metric_differences(result, shown, names, tones) if result.questions > 1 else None,
+        sections.differences_table(result, shown, names, tones),
+        sections.wins_table(questions.wins, metric, names, tones),
         _power(request, a, b, metric),
     ]
 
@@ -201,7 +221,7 @@ def _power(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) ->
     selection, d, margin = request.selection, request.parameters.d, request.parameters.margin
     analysis = service().ask(power, selection, a, b, [metric], d, margin)
     compared = None if margin is None else service().ask(comparison, selection, a, b, [metric], margin).metrics[metric.key]
-    return power_section(analysis.metrics[0], metric, compared.margin if compared else None)
+    return sections.power_section(analysis.metrics[0], metric, compared.margin if compared else None)
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
@@ -209,7 +229,7 @@ def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
     if request.selection.common is not None:
         return None
     pairs = [*request.selection.pairs(), *((key, text) for key, texts in request.texts.items() for text in texts)]
-    return pair_notice(service().ask(coverage, request.selection), PATH, pairs)
+    return pair_notice(service().ask(coverage, request.selection), request.path, pairs)
 
 
 def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
@@ -239,20 +259,6 @@ def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, s
     return first, second
 
 
-def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
-    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
-    runs = list(_runs(request))
-    chosen = []
-    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
-        run = getattr(request.parameters, key) or standard
-        if run and run not in runs:
-            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
-        chosen.append(run)
-    if runs and chosen[0] == chosen[1]:
-        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
-    return chosen[0], chosen[1]
-
-
 def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
     """Values and names of the runs that a key can name, and the current value.
 
@@ -261,25 +267,3 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     labels = zip(runs, distinct_short_names([*runs.values()], MAX_IN_MENU), strict=True)
     choices = {run: label for run, label in labels if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
-
-
-def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
-    runs = _runs(request)
-    if len(runs) < 2:
-        raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
-    (a, b), metrics = _chosen(request), request.parameters.metrics
-    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
-    return Cited(
-        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
-        interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
-        headings={"a": str(runs[a]), "b": str(runs[b])},
-    )  # fmt: skip
-
-
-PAGE = register(
-    Page(
-        name="compare", path=PATH, title="Compare", place="Compare", order=1,
-        draw=draw, table=_table, parameters=ComparePage, check=_chosen,
-        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
-    )
-)  # fmt: skip

@@ -12,14 +12,13 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, padded, plain, straight, whiskers
-from dashboard.ui.html import items_link, page_link
+from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
 from dashboard.ui.runs import RunName, name_text, named
-from dashboard.ui.section import controls, note, section, side_by_side
 from dashboard.ui.table import PageColumn, html_table, interval
 from dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
-from dashboard.ui.traces import bars, dots, drawn, lines
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -61,8 +60,8 @@ def questions_section(
     scatter = scatter_figure(result.dots, metric, behind, names, tones)
     title = f"Differences of {metric.name} over {counted(result.questions, 'question')}"
     return side_by_side(
-        figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, behind)),
-        figure("differences", differences_figure(result, metric, tones), title),
+        fig.figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, behind)),
+        fig.figure("differences", differences_figure(result, metric, tones), title),
     )
 
 
@@ -144,7 +143,7 @@ def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones:
     def bar(part: tuple[str, int, int, int]) -> Component:
         widths = [
             {"width": f"{100 * number / sum(part[1:]):.2f}%", "background": tone}
-            for number, tone in zip(part[1:], (tones[0], OTHERS, tones[1]), strict=True)
+            for number, tone in zip(part[1:], (tones[0], fig.OTHERS, tones[1]), strict=True)
         ]
         return html.Div([html.Span(className="share", style=width) for width in widths], className="shares")
 
@@ -170,18 +169,18 @@ def scatter_figure(questions: Sequence[QuestionDot], metric: Metric, behind: str
     """
     a, b = np.array([dot.a for dot in questions]), np.array([dot.b for dot in questions])
     better = metric.loss(b) - metric.loss(a)  # above 0: a is better
-    shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
+    shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], fig.OTHERS))
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
     margin = 0.05 * (ends[1] - ends[0]) or 0.05
     span = [ends[0] - margin, ends[1] + margin]
-    shown = dots(
+    shown = fig.dots(
         a.tolist(), b.tolist(), "%{text}<br>across %{x:.3f}, up %{y:.3f}", shades.tolist(), 7, {"opacity": 0.7},
         meta={"items": behind}, customdata=[dot.question_id for dot in questions],
-        text=[plain(dot.question_id) for dot in questions],
+        text=[fig.plain(dot.question_id) for dot in questions],
     )  # fmt: skip
-    axes = (axis(f"{metric.label} of {plain(name.label)}", range=span) for name in headed(*names))
-    return drawn([lines(span, span, line={"color": FAINT, "width": 1}), shown], 420, *axes)
+    axes = (fig.axis(f"{metric.label} of {fig.plain(name.label)}", range=span) for name in headed(*names))
+    return fig.drawn([fig.lines(span, span, line={"color": fig.FAINT, "width": 1}), shown], 420, *axes)
 
 
 def differences_figure(sides: QuestionDifferences, metric: Metric, colours: Pair) -> PlotlyJson:
@@ -190,14 +189,14 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: Pair
     middles = (edges[:-1] + edges[1:]) / 2
     most = max(sides.differences, default=0)
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
-    shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
+    shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else fig.OTHERS for x in middles]
     hover, width = "difference about %{x:.3f}: %{y:,} questions", float(edges[1] - edges[0])
-    span = {"range": [-sides.widest, sides.widest], "zeroline": True, "zerolinecolor": MUTED}
-    return drawn(
-        [bars(middles.tolist(), sides.differences, hover, {"color": shades}, width=width)],
+    span = {"range": [-sides.widest, sides.widest], "zeroline": True, "zerolinecolor": fig.MUTED}
+    return fig.drawn(
+        [fig.bars(middles.tolist(), sides.differences, hover, {"color": shades}, width=width)],
         420,
-        axis(f"difference of {metric.label}, first − second", **span),
-        axis("questions", range=padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),
+        fig.axis(f"difference of {metric.label}, first − second", **span),
+        fig.axis("questions", range=fig.padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),
         bargap=0,
     )
 
@@ -216,26 +215,26 @@ def metric_differences(comparison: Comparison, metrics: Sequence[Metric], names:
         low, high = sorted((turn * (difference.low or 0.0) / half, turn * (difference.high or 0.0) / half))
         rows.append((turn * (difference.difference or 0.0) / half, low, high))
     values, lows, highs = ([row[place] for row in rows] for place in range(3))
-    labels = [plain(metric.label) for metric, _ in shown]
-    ends = padded([*values, *lows, *highs])
-    favours = [f"{plain(name.label)} better" for name in headed(*names)]
+    labels = [fig.plain(metric.label) for metric, _ in shown]
+    ends = fig.padded([*values, *lows, *highs])
+    favours = [f"{fig.plain(name.label)} better" for name in headed(*names)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
-    shades = [tones.get(difference.better or "", OTHERS) for _, difference in shown]
+    shades = [tones.get(difference.better or "", fig.OTHERS) for _, difference in shown]
     words = [
         f"{one.difference:.4f} [{one.low:.4f}, {one.high:.4f}]"
         + ("" if one.p_holm is None else f", adjusted p = {one.p_holm:.3g}")
         for _, one in shown
     ]
-    error = whiskers(values, lows, highs, thickness=1.4)
-    spec = drawn(
-        [dots(values, labels, "%{y}: %{customdata}", shades, 9, cliponaxis=False, error_x=error, customdata=words)],
+    error = fig.whiskers(values, lows, highs, thickness=1.4)
+    spec = fig.drawn(
+        [fig.dots(values, labels, "%{y}: %{customdata}", shades, 9, cliponaxis=False, error_x=error, customdata=words)],
         22 * len(rows) + 60,
-        axis(f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False),
-        axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+        fig.axis(f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=fig.MUTED, showticklabels=False),
+        fig.axis(range=fig.downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": fig.INK}),
     )
     title = "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours"
-    return figure("forest", spec, title)
+    return fig.figure("forest", spec, title)
 
 
 def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence | None) -> html.Section | None:
@@ -255,7 +254,7 @@ def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence 
             difference_menu("margin", "Equal if they differ by less than", result.margin),
         ),
         html.P(equality_sentence(result, equivalence)) if equivalence else None,
-        figure(
+        fig.figure(
             "power",
             power_figure(result),
             "Smallest difference detected with 80 % power, by the number of questions. Dot: these questions"
@@ -323,14 +322,14 @@ def power_figure(result: MetricPower) -> PlotlyJson:
     ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
     wanted = [] if result.target is None else [result.target]
     hover, colour = "%{x:,} questions detect %{y:.3f}", "var(--run-1)"
-    detected, rim = [result.detectable] if present else [], {"line": {"color": INK, "width": 1}}
-    return drawn(
+    detected, rim = [result.detectable] if present else [], {"line": {"color": fig.INK, "width": 1}}
+    return fig.drawn(
         [
-            lines(questions, differences, hover, line={"color": colour, "width": 2}),
-            dots(present, detected, f"these {hover}", colour, 10, rim),
+            fig.lines(questions, differences, hover, line={"color": colour, "width": 2}),
+            fig.dots(present, detected, f"these {hover}", colour, 10, rim),
         ],
         260,
-        axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
-        axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
-        shapes=[straight(y=target, dash="dot") for target in wanted],
+        fig.axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
+        fig.axis("Detectable difference", range=fig.padded([*differences, *wanted, result.detectable], zero=True)),
+        shapes=[fig.straight(y=target, dash="dot") for target in wanted],
     )

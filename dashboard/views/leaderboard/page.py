@@ -1,47 +1,168 @@
-"""The leaderboard: metrics side by side, run by run, and how their rankings agree."""
+"""The leaderboard: its finding first, then metrics side by side, run by run, and how their rankings agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import run_path
+from dashboard.http.paths import question_path, run_path
 from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.views import Cited
+from dashboard.registry.pages import PageParameters, PageRequest, page
+from dashboard.registry.views import Cited, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, several
-from dashboard.ui.html import data
+from dashboard.ui.figure import figure
+from dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
+from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.section import controls, folded, heading, side_by_side
-from dashboard.views.leaderboard.finding import FINDINGS, draws_gap, finding_section
-from dashboard.views.leaderboard.sections import (
-    ACCURACY_AND_CONFIDENCE,
-    board_note,
-    confidence_gap,
-    margin_menu,
-    rank_agreement,
-    rankings,
-    release_dates_section,
-)
+from dashboard.ui.text import CURVE_NAMES, percent, short
+from dashboard.views.leaderboard import sections
 from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.views.leaderboard.view import cited_leaderboard
+from dashboard.views.question.figures import clues_figure, confidence_table
 from data.plurals import counted
 from queries.engine.primary_metric import primary_metric
-from queries.findings import finding_on, told_metric
-from queries.leaderboard import LeaderboardRow, leaderboard
+from queries.findings import EarlyMistake, Finding, finding_on, findings, told_metric
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
+from queries.question import question as question_query
 from queries.rankings import TAG, release_dates
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
-from queries.selection.view_parameters_base import named_key
+from queries.selection.view_parameters_base import NoParameters, named_key
+
+FINDINGS = serve(
+    "finding",
+    findings,
+    NoParameters,
+    """What the leaderboard says first: the surest early mistake where people played; with votes, who is more certain than
+        people; of forecasts, the best and the worst calibration; else the largest gap between confidence and accuracy. `shown`
+        says whether a test supports it.""",
+)
+OVERCONFIDENCE = "overconfidence"
+STORY_HEIGHT = 280  # pixels
+
+
+def draws_gap(finding: Finding | None) -> bool:
+    """Return whether the picture of a finding is confidence against accuracy."""
+    return finding is not None and finding.metric == OVERCONFIDENCE
+
+
+def finding_section(
+    finding: Finding | None, board: Leaderboard, style: RunStyle, request: PageRequest[Any]
+) -> html.Section | None:
+    """Return the finding; None where there is none. The board needs its metric, accuracy and confidence, with intervals."""
+    if finding is None:
+        return None
+    if finding.mistake is not None:
+        return _early_mistake(finding.mistake, request)
+    rows = {row.run: row for row in board.rows}
+    if finding.run not in rows:
+        return None
+    metric = CATALOGUE[finding.metric or OVERCONFIDENCE]
+    title, about = _gap(finding, rows, style.names) if finding.about == "gap" else _spread(finding, rows, style.names)
+    if draws_gap(finding):
+        picture = sections.confidence_gap(board, style)
+    else:
+        worded = metric.worded(request.facets.forecasts)
+        picture = figure(
+            "finding",
+            sections.metric_figure(board, worded, style),
+            f"{worded.name} of each run, with 95 % intervals",
+            sections.metrics_table(board, [worded], worded.name, style),
+        )
+    upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': request.selection.dataset})}")
+    surest = ("See its surest wrong answers", request.link("/wrong", run=finding.run))
+    title_of_link, target = ("See its reliability", request.link("/reliability")) if request.facets.forecasts else surest
+    see = page_link(title_of_link, href=target, class_name="quiet")
+    return _story(title, [note(about), html.P([see, " or ", upload, "."], className="next")], picture)
+
+
+def _story(title: str, text: Sequence[Component | None], picture: html.Figure) -> html.Section:
+    return html.Section([html.H2(title), html.Div(list(text)), picture], className="story")
+
+
+def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[str, str]) -> tuple[str, str]:
+    """The sentence on the run that is farthest from 0, and how sure it is."""
+    row, value = rows[finding.run], finding.value or 0.0
+    interval = "" if finding.low is None else f", 95 % interval {short(finding.low)} to {short(finding.high)}"
+    chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
+    if finding.metric == OVERCONFIDENCE:
+        stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy"))
+        if finding.shown:
+            return (
+                f"{names[finding.run]} states {stated} and is right {right}",
+                f"A gap of {short(value)}{interval}: {chosen}. More than 0 is overconfidence, less is underconfidence.",
+            )
+        return (
+            "No run is shown to be over- or underconfident",
+            f"The largest gap is that of {names[finding.run]}, which states {stated} and is right {right}{interval}.",
+        )
+    if finding.shown:
+        more = "less" if value > 0 else "more"
+        words = (
+            f"Its entropy is {short(abs(value))} nats {'above' if value > 0 else 'below'} that of the votes{interval}: {chosen}."
+        )
+        return f"{names[finding.run]} is {more} certain than people are", words
+    return (
+        "No run is shown to be more or less certain than people are",
+        f"The largest difference of entropy is {short(value)} nats, of {names[finding.run]}{interval}.",
+    )
+
+
+def _spread(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[str, str]) -> tuple[str, str]:
+    """The sentence on the best and the worst run, and how sure it is."""
+    key = finding.metric or ""
+    best = finding.best or finding.run
+    errors = f"Calibration errors of {short(rows[best].metrics[key].value)} and {short(finding.value)}"
+    if finding.shown:
+        return f"{names[best]} is calibrated best, {names[finding.run]} worst", f"{errors}, of {counted(finding.runs, 'run')}."
+    return (
+        f"{counted(finding.runs, 'run')} are not shown to differ in calibration",
+        f"{errors}, of {names[best]} and {names[finding.run]}, could be chance.",
+    )
+
+
+def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Section:
+    """The surest wrong guess before people knew, on its question with the cursor at the mistake."""
+    # A question has its responses whatever filters there are, so its answer under another filter is the same.
+    selection = request.selection.without_filters("questions").without_filters("clues")
+    question = service().ask(question_query, selection, mistake.question_id, None, (), ())
+    style = run_style(request.facets, question.runs, [mistake.run])
+    path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"
+    sure, known = percent(mistake.confidence, 0), percent(mistake.known, 0)
+    others = "every run is wrong" if mistake.wrong == mistake.runs else f"{mistake.wrong} of {mistake.runs} runs are wrong"
+    upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': question.dataset})}")
+    heard = [part for clue in question.clues[: mistake.clue + 1] for part in (*draw_text(clue.text or ""), " ")]
+    text = [
+        html.Blockquote(heard),
+        html.P(
+            [
+                f"After clue {mistake.clue + 1} of {mistake.clues}, {style.names[mistake.run]} answers ",
+                html.Q(mistake.guess),
+                f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, "
+                f"{known} of the teams answered it; the steps allow for those whom another team forestalled.",
+            ]
+        ),
+        html.P([page_link("Walk through this question", href=path, class_name="quiet"), " or ", upload, "."], className="next"),
+    ]
+    picture = figure(
+        "early-mistake",
+        clues_figure(question, style, mistake.clue, STORY_HEIGHT),
+        "Confidence clue by clue: ● correct, × incorrect; heavy steps: " + CURVE_NAMES[question.drawn_curve],
+        confidence_table(question, style.names),
+        style.legend([mistake.run], "People" if question.human else ""),
+    )
+    return _story(f"{sure} sure, and wrong, before anybody knew", text, picture)
+
 
 # Scores of a run that always states confidence 0.
 ZERO_CONFIDENCE_SCORES = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
@@ -82,6 +203,22 @@ class LeaderboardPage(PageParameters, frozen=True):
     margin: Margin = None
 
 
+def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
+    """The table as papers cite it, in the order of the page."""
+    metrics = request.parameters.metrics
+
+    def ordered(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+        first = (key for key in (metric.key for metric in metrics if metric.direction != "none") if rows and _has(rows, key))
+        sort = request.parameters.sort or next(first, _primary(request).key)
+        return [row for at in (True, False) for row in sorted_rows([row for row in rows if row.ranked == at], sort, metrics)]
+
+    return replace(cited_leaderboard(metrics), order=ordered)
+
+
+@page(
+    "/", "Leaderboard", LeaderboardPage, name="leaderboard", place="Overview", order=1, table=_table,
+    filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True, lists_unranked=True,
+)  # fmt: skip
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the finding, the table, what is missing from it, ranks across metrics, and their agreement."""
     chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
@@ -89,12 +226,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     told = told_metric(request.facets.kind)
-    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, told))
+    needed = (metric.worded(request.facets.forecasts) for metric in (*sections.ACCURACY_AND_CONFIDENCE, primary, told))
     shown_or_told = tuple(dict.fromkeys((*chosen, *needed)))
     metrics = tuple(dict.fromkeys((*shown_or_told, *across)))  # of the others, only ranks are shown
     board = service().ask(leaderboard, request.selection, metrics, shown_or_told, margin)
     if not board.rows:
-        return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
+        return [nothing_selected(request.path, request.selection, "answers", request.facets, "Leaderboard")]
     # Without people, the finding is read from this board, so that nothing is computed twice.
     finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
     shown = [metric for metric in chosen if _has(board.rows, metric.key)]
@@ -127,7 +264,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         board_table(board, unranked, shown, request.selection, sort, style.colours, reference, heat, link),
         html.Div(
             [
-                board_note(board, style.names, margin, _zero_confidence_scores(shown)),
+                sections.board_note(board, style.names, margin, _zero_confidence_scores(shown)),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
@@ -147,18 +284,18 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 "Default columns",
                 default=few,
             ),
-            margin_menu(board, margin),
+            sections.margin_menu(board, margin),
             published_menu(reference),
         ),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
-            rankings(board, ranked, style) if several_ranks and not crowded else None,
-            confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            sections.rankings(board, ranked, style) if several_ranks and not crowded else None,
+            sections.confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
             wide_left=True,
         ),
-        folded("Ranks by each metric", rankings(board, ranked, style)) if several_ranks and crowded else None,
-        folded("Do the metrics rank the runs alike?", rank_agreement(board, ranked, pair)) if several_ranks else None,
+        folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
+        folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), style),
     ]
 
@@ -171,7 +308,7 @@ def _by_release_date(request: PageRequest[LeaderboardPage], metric: Metric, styl
     """The metric over release dates; None if no run has a date."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
-    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
+    return sections.release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
 
 
 def _has(rows: Sequence[LeaderboardRow], key: str) -> bool:
@@ -200,25 +337,3 @@ def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
-
-
-def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
-    """The table as papers cite it, in the order of the page."""
-    metrics = request.parameters.metrics
-
-    def ordered(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-        first = (key for key in (metric.key for metric in metrics if metric.direction != "none") if rows and _has(rows, key))
-        sort = request.parameters.sort or next(first, _primary(request).key)
-        return [row for at in (True, False) for row in sorted_rows([row for row in rows if row.ranked == at], sort, metrics)]
-
-    return replace(cited_leaderboard(metrics), order=ordered)
-
-
-PAGE = register(
-    Page(
-        name="leaderboard", path="/", title="Leaderboard", place="Overview", order=1, draw=draw, parameters=LeaderboardPage,
-        table=_table,
-        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
-        lists_unranked=True,
-    )
-)  # fmt: skip

@@ -13,13 +13,11 @@ from dash.development.base_component import Component
 
 from dashboard.ui import figure as fig
 from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import PlotlyJson, agreement_figure, figure
-from dashboard.ui.html import items_query
+from dashboard.ui.figure import CLEAR, PlotlyJson, agreement_figure, dots, drawn, figure, lines, segments
+from dashboard.ui.html import items_query, note
 from dashboard.ui.runs import RunStyle
-from dashboard.ui.section import note
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
 from dashboard.ui.text import brackets, distinct_short_names, short
-from dashboard.ui.traces import CLEAR, dots, drawn, lines, segments
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence

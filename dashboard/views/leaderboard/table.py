@@ -13,11 +13,10 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.run_names import names_of
-from dashboard.ui.html import aria, data, items_link, items_query, page_link
-from dashboard.ui.notices import answered, clues_answered
+from dashboard.ui.html import aria, data, items_link, items_query, note, page_link
+from dashboard.ui.messages import answered, clues_answered
 from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
-from dashboard.ui.section import note
 from dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted

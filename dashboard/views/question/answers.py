@@ -10,10 +10,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu
-from dashboard.ui.html import aria, data
-from dashboard.ui.notices import disputed_mark
+from dashboard.ui.html import aria, data, section
+from dashboard.ui.messages import disputed_mark
 from dashboard.ui.runs import RunStyle, named
-from dashboard.ui.section import section
 from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from dashboard.ui.text import percent, short
 from data.plurals import counted

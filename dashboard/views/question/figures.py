@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.figure import UNIT, PlotlyJson, bars, dots, drawn, lines
 from dashboard.ui.html import items_query
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
-from dashboard.ui.traces import UNIT, bars, dots, drawn, lines
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
 from queries.question import Question, RunResponses

@@ -13,12 +13,11 @@ from dash.development.base_component import Component
 from dashboard.http.paths import question_path
 from dashboard.registry.composed import question_order, question_with_buzzpoints
 from dashboard.registry.keys import Sort, default_metric, known_run
-from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.tables import RUN_FIRST, Table, fields
 from dashboard.registry.views import Cited, serve
 from dashboard.ui.html import page_link
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.notices import left_out_note
+from dashboard.ui.messages import left_out_note, nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_style
 from dashboard.views.question.answers import SHOWN, answers_section, best_first
 from dashboard.views.question.figures import question_figure, vote_shares
@@ -82,6 +81,18 @@ class QuestionPage(PageParameters, frozen=True):
     ] = ""
 
 
+def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
+    return Cited(
+        QUESTION, BuzzParameters(request.parameters.rules), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
+        parts={"dataset": request.selection.dataset, "question_id": request.item or ""},
+    )  # fmt: skip
+
+
+@page(
+    "/questions", "Question", QuestionPage, name="question", place="Questions", table=_table,
+    check=lambda request: _cursor(request, _question(request)),
+    filters=("run", "people", "human", "failed", "grading", "undisputed"),
+)  # fmt: skip
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """Draw the question, with the cursor at the clue that the address names."""
     rules, metric, question = request.parameters.rules, _metric(request), _question(request)
@@ -138,11 +149,6 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: M
     return clue_steps_section(steps_of(question, request.selection.conventions, shown), names, default)
 
 
-def _check_exists(request: PageRequest[QuestionPage]) -> None:
-    """Raise ``BadRequest`` if the question or the clue does not exist."""
-    _cursor(request, _question(request))
-
-
 def _metric(request: PageRequest[QuestionPage]) -> Metric:
     return request.parameters.metric or CATALOGUE[default_metric(request.facets)]
 
@@ -195,18 +201,3 @@ def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div
         neighbour(0 if place is None else place + 1),
         quizbowl=request.facets.quizbowl,
     )
-
-
-def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
-    return Cited(
-        QUESTION, BuzzParameters(request.parameters.rules), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
-        parts={"dataset": request.selection.dataset, "question_id": request.item or ""},
-    )  # fmt: skip
-
-
-PAGE = register(
-    Page(
-        name="question", path="/questions", title="Question", place="Questions", draw=draw, table=_table, parameters=QuestionPage,
-        check=_check_exists, filters=("run", "people", "human", "failed", "grading", "undisputed"),
-    )
-)  # fmt: skip

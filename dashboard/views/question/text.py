@@ -10,9 +10,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu, threshold_box
-from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.html import aria, data, folded, note, page_link
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
-from dashboard.ui.section import folded, note
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.threshold_sliders import PATTERNS

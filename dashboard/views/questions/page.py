@@ -14,18 +14,18 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
-from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
-from dashboard.registry.addresses import get_selected, pairs
+from dashboard.http.bodies import csv_parts, json_response, stream_response, without_formulas
+from dashboard.registry.addresses import get, pairs
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
-from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
+from dashboard.registry.pages import PAGES, PageParameters, PageRequest, page, read_page
 from dashboard.registry.tables import Column, Table, column
 from dashboard.registry.views import Cited, View, serve
 from dashboard.service import service
 from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.html import heading, note, rest_as_file
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
-from dashboard.ui.section import heading, note, rest_as_file
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from data.plurals import counted
 from data.store import StoreError
@@ -81,7 +81,7 @@ QUESTIONS = View(
 )
 
 
-@get_selected("/api/v1/questions.csv", QuestionsTableKeys)
+@get("/api/v1/questions.csv", QuestionsTableKeys, selection=True)
 def get_questions_csv(query: Request[QuestionsTableKeys]) -> Response:
     """The same as one table, with a column `metric:run` for each metric and run. It has all questions or, with `limit`, this many
     from `cursor` on, with the address of the next ones in the header `Link`.
@@ -113,11 +113,26 @@ class QuestionsPage(PageParameters, frozen=True):
     ] = QUESTION_METRICS[0]
 
 
+def _cited(request: PageRequest[QuestionsPage]) -> Cited[Any]:
+    metric = request.parameters.metric
+    keys = QuestionsTableKeys(sort=request.parameters.sort or "position", metrics=(metric,))
+    values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
+    columns = ("question_id", "category", "difficulty", "heard", "people", *values)
+    return Cited(QUESTIONS, keys, columns, (metric,))
+
+
+@page(
+    "/questions", "Questions", QuestionsPage, place="Questions", order=1, table=_cited,
+    filters=(
+        "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
+        "people", "human", "failed", "grading", "undisputed",
+    ),
+)  # fmt: skip
 def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     """Draw the grid; it requests its rows as they scroll into view."""
     total = len(question_order(request.selection, request.parameters.sort).questions)
     if not total:
-        return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
+        return [nothing_selected(request.path, request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
     metrics = metric_names(QUESTION_METRICS, request.facets)
     revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
@@ -170,7 +185,7 @@ def rows() -> flask.Response:
         start, count = int(texts["start"]), min(int(texts["count"]), MAX_ROWS)
         if "revision" in texts:
             service().read_revision(texts["revision"])
-        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision", "own")])
+        request = read_page(PAGES["questions"], [pair for pair in pairs if pair[0] not in ("start", "count", "revision", "own")])
         grid, sort = _grid(request), request.parameters.sort
         if service().access.reader().link and grid.extra_column and sort.lstrip("-") != texts.get("own", "").lstrip("-"):
             raise BadRequest("not_signed", "The link does not open this order, which shows another column.", "sort", status=401)
@@ -209,23 +224,3 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
 # When the rows are those of another selection, the grid stays, requests them again, and adapts its height.
 clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
 ROUTES = {ROWS: rows}
-
-
-def _cited(request: PageRequest[QuestionsPage]) -> Cited[Any]:
-    metric = request.parameters.metric
-    keys = QuestionsTableKeys(sort=request.parameters.sort or "position", metrics=(metric,))
-    values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
-    columns = ("question_id", "category", "difficulty", "heard", "people", *values)
-    return Cited(QUESTIONS, keys, columns, (metric,))
-
-
-PAGE = register(
-    Page(
-        name="questions", path="/questions", title="Questions", place="Questions", order=1,
-        draw=draw, table=_cited, parameters=QuestionsPage,
-        filters=(
-            "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
-            "people", "human", "failed", "grading", "undisputed",
-        ),
-    )
-)  # fmt: skip

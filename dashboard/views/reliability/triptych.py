@@ -9,12 +9,11 @@ import numpy as np
 from dash import html
 
 from dashboard.ui import figure as fig
-from dashboard.ui.figure import PlotlyJson
+from dashboard.ui.figure import QUARTERS, UNIT, PlotlyJson, bars, dots, drawn, lines
+from dashboard.ui.html import note, section, side_by_side
 from dashboard.ui.runs import RunStyle
-from dashboard.ui.section import note, section, side_by_side
 from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from dashboard.ui.text import p_value_text, short
-from dashboard.ui.traces import QUARTERS, UNIT, bars, dots, drawn, lines
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych

@@ -14,8 +14,7 @@ from dashboard.registry.composed import question_order
 from dashboard.registry.pages import PAGES, SHARED_KEYS, Pairs, navigation
 from dashboard.service import service
 from dashboard.ui.frame import header
-from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, frame, read_view
-from dashboard.views.report.static import Key, Links, StaticPage, view_key
+from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, Key, Links, StaticPage, frame, read_view, view_key
 from data.store.run_cache import kept_property
 
 LOADED = '<link rel="stylesheet" href="{root}assets/clueline.css">\n<script src="{root}assets/before_first_paint.js"></script>'

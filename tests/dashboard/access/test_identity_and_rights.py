@@ -2,28 +2,35 @@
 
 import csv
 import gzip
-import http.client
 import io
 import json
+import os
 import re
 import select
 import shutil
 import socket
 import time
+import urllib.request
 import zipfile
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import httpx
 import polars as pl
 import pytest
 
 from dashboard.http.slow_clients import MAX_BODY, too_slow
 from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from data.store.tokens_and_readers import Tokens, new_code
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
+from tests.helpers.waiting import wait_until
 
 ROW = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
-WRITING = [("POST", ADDRESS), ("DELETE", f"{ADDRESS}/RUN"), ("POST", f"{ADDRESS}/RUN/restore")]
+WRITING = [
+    ("POST", ADDRESS), ("DELETE", f"{ADDRESS}/RUN"), ("POST", f"{ADDRESS}/RUN/restore"), ("POST", f"{ADDRESS}/RUN/grades"),
+    ("POST", f"{ADDRESS}/RUN/review"), ("POST", "/api/v1/models/split"), ("POST", "/api/v1/sessions"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +61,7 @@ def attempt(upload, method, path, status, headers=(), **more):
 @pytest.mark.parametrize(("method", "path"), WRITING)
 def test_without_a_right_token_nobody_writes(standing, method, path):
     tokens = Tokens(FolderRegister(standing.store))
-    name = f"gone-{method}-{len(path)}"
+    name = f"gone-{method}-{path[8:].replace('/', '-')}"
     revoked = tokens.create(name)
     tokens.revoke(name)
     right = standing.auth["Authorization"]
@@ -91,6 +98,11 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     assert "refused DELETE" in lines[0] and "127.0.0.1" in lines[0] and lines[0].endswith("wrong_token")
     assert "refused POST" in lines[1] and lines[1].endswith("no_token")
     assert not any(secret in caplog.text for secret in (wrong, standing.auth["Authorization"].split()[1]))
+
+
+def test_what_concerns_people_is_listed_for_holders_of_tokens(standing):
+    for address in ("/api/v1/sessions", "/api/v1/audit", "/api/v1/datasets/pyramid/readers"):
+        assert attempt(standing, "GET", address, 401).json["error"]["code"] == "no_token", address
 
 
 def test_with_uploads_off_nobody_writes(copied):
@@ -313,19 +325,10 @@ def network(seeded, tmp_path_factory):
     served.stop()
 
 
-def connect(network):
-    place = urlsplit(network.address)
-    return http.client.HTTPConnection(place.hostname, place.port, timeout=300)
-
-
 def test_oversized_headers_are_refused(network):
     for headers in ({"X-Long": "x" * 9000}, {f"X-{index}": "x" for index in range(80)}):
-        connection = connect(network)
-        connection.request("GET", "/healthz", headers=headers)
-        assert connection.getresponse().status in (400, 431)
-    connection = connect(network)
-    connection.request("GET", "/healthz?" + "x" * 9000)
-    assert connection.getresponse().status in (400, 414)
+        assert httpx.get(f"{network.address}/healthz", headers=headers, timeout=300).status_code in (400, 431)
+    assert httpx.get(f"{network.address}/healthz?{'x' * 9000}", timeout=300).status_code in (400, 414)
 
 
 CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n"
@@ -373,9 +376,7 @@ def test_a_refused_body_does_not_block_others(network):
     with socket.create_connection((place.hostname, place.port), timeout=300) as sock:
         sock.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nquestion_id")
         assert sock.recv(100).startswith(b"HTTP/1.1 401")
-        connection = connect(network)
-        connection.request("GET", "/healthz")
-        assert connection.getresponse().status == 200
+        assert httpx.get(f"{network.address}/healthz", timeout=300).status_code == 200
 
 
 def test_slow_bodies_block_nobody_and_are_not_stored(network):
@@ -395,14 +396,10 @@ def test_slow_bodies_block_nobody_and_are_not_stored(network):
                 assert sock.recv(100).startswith(b"HTTP/1.1 503")
                 waiting.remove(sock)
         assert len(waiting) <= 8
-        connection = connect(network)
         other = {"Authorization": f"Bearer {run_cli('token', 'create', 'other', store=network.store).stdout.strip()}"}
-        connection.request("POST", "/api/v1/runs?dataset=pyramid&model=other", b"", other)
-        assert json.load(connection.getresponse())["error"]["code"] == "empty_file", "received, not refused"
-        connection = connect(network)
-        connection.request("GET", "/api/v1/runs")
-        runs = json.load(connection.getresponse())["runs"]
-        assert not [run for run in runs if run["model"] == "slow"]
+        answer = httpx.post(f"{network.address}/api/v1/runs?dataset=pyramid&model=other", headers=other, timeout=300)
+        assert answer.json()["error"]["code"] == "empty_file", "received, not refused"
+        assert '"slow"' not in httpx.get(f"{network.address}/api/v1/runs", timeout=300).text
         # If one worker got most of the connections, it refuses more than half.
         late = select.select(waiting, [], [], 0)[0]
         assert all(sock.recv(100).startswith(b"HTTP/1.1 503") for sock in late)
@@ -415,8 +412,45 @@ def test_slow_bodies_block_nobody_and_are_not_stored(network):
     finally:
         for sock in sockets:
             sock.close()
-    connection = connect(network)
-    connection.request("GET", "/api/v1/runs")
-    assert not [run for run in json.load(connection.getresponse())["runs"] if run["model"] == "slow"]
-    connection.request("POST", "/api/v1/runs?dataset=pyramid&model=quick", ROW, {"Authorization": f"Bearer {network.token}"})
-    assert connection.getresponse().status == 201
+    assert '"slow"' not in httpx.get(f"{network.address}/api/v1/runs", timeout=300).text
+    quick, token = f"{network.address}/api/v1/runs?dataset=pyramid&model=quick", {"Authorization": f"Bearer {network.token}"}
+    assert httpx.post(quick, content=ROW, headers=token, timeout=300).status_code == 201
+
+
+def test_a_link_signs_one_browser_in(fresh):
+    tokens, browser, other = Tokens(fresh.service.store.register), fresh.client, fresh.app.test_client()
+    code = new_code(tokens)
+    first = browser.get(f"/login?once={code}&next=/runs")
+    assert (first.status_code, first.headers["Location"]) == (303, "/runs") and code not in first.headers["Set-Cookie"]
+    assert browser.post("/api/v1/models/split", json={"name": "BM25"}).status_code == 200
+    assert other.get(f"/login?once={code}").status_code == 401
+    assert other.post("/api/v1/models/split", json={"name": "BM25"}).status_code == 401
+    name = tokens.all()[-1].name
+    assert name.startswith("browser-") and tokens.all()[-1].until
+    assert other.get(f"/login?once={tokens.create('ann', 'admin')}").status_code == 401, "a token is no link"
+    tokens.revoke(name)
+    assert browser.post("/api/v1/models/split", json={"name": "BM25"}).status_code == 401
+
+
+def test_a_code_writes_nothing(fresh):
+    header = {"Authorization": f"Bearer {new_code(Tokens(fresh.service.store.register))}"}
+    assert fresh.client.post("/api/v1/models/split", json={"name": "BM25"}, headers=header).status_code == 403
+
+
+def test_serve_opens_the_link_in_a_browser(tmp_path, copied, monkeypatch):
+    """What it opens has signed in nobody yet, and signs this browser in."""
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    ours, theirs = os.openpty()
+    server = start_server(copied, Path(os.ttyname(theirs)), workers=1)
+    try:
+        wait_until(opened.exists)
+        with urllib.request.urlopen(opened.read_text().strip()) as page:
+            assert page.url.startswith(server.address) and page.status == 200
+        assert opened.read_text().strip() in os.read(ours, 10_000).decode()
+    finally:
+        server.stop()
+        os.close(ours)
+        os.close(theirs)

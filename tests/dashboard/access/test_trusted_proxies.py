@@ -2,8 +2,8 @@
 
 import json
 import shutil
-import urllib.request
 
+import httpx
 import pytest
 from flask import Flask, request
 
@@ -145,19 +145,16 @@ def test_a_real_proxy_names_user_and_address(copied, tmp_path):
     )
     proxy = naming_proxy(tmp_path / "nginx", served.address)
     try:
-        headers = {
-            "X-Login": "ann",
-            HEADER: "mallory",
-            "X-Forwarded-For": "1.1.1.1",
-        }  # the proxy replaces the user header and extends X-Forwarded-For
-        sent = urllib.request.Request(f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
-        with urllib.request.urlopen(sent, timeout=120) as answer:
-            status, body = answer.status, json.load(answer)
+        # The proxy replaces the user header and extends X-Forwarded-For.
+        headers = {"X-Login": "ann", HEADER: "mallory", "X-Forwarded-For": "1.1.1.1"}
+        address = f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m"
+        answer = httpx.post(address, content=ANSWERS, headers=headers, timeout=120)
     finally:
         proxy.stop()
         served.stop()
-    assert status == 201, body
-    ((by,),) = open_store(copied).snapshot().rows("select imported_by from runs where run = ?", [body["runs"][0]["run"]])
+    assert answer.status_code == 201, answer.text
+    (run,) = (row["run"] for row in answer.json()["runs"])
+    ((by,),) = open_store(copied).snapshot().rows("select imported_by from runs where run = ?", [run])
     assert by == "ann"
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     (line,) = [line for line in lines if line.get("method") == "POST"]

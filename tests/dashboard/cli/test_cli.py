@@ -5,9 +5,9 @@ import os
 import re
 import signal
 import socket
-import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 
 from dashboard.cli import COMMANDS
@@ -238,10 +238,10 @@ def test_a_server_ends_at_once_and_quietly(copied, tmp_path, as_options):
     """Ctrl-C reaches the whole process group; a supervisor's SIGTERM reaches only the first process."""
     served = start_server(copied, tmp_path / "log", workers=1, as_options=as_options)
     try:
-        with urllib.request.urlopen(f"{served.address}/healthz") as answer:
-            assert json.load(answer) == {"status": "ok", "version": VERSION}
+        assert httpx.get(f"{served.address}/healthz", timeout=300).json() == {"status": "ok", "version": VERSION}
         for index in range(12):
-            urllib.request.urlopen(f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}").read()
+            address = f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}"
+            httpx.get(address, timeout=300).raise_for_status()
         if as_options:
             os.killpg(served.process.pid, signal.SIGINT)
         else:

@@ -74,8 +74,3 @@ def test_the_command_reads_private_datasets_and_the_audit(cli, copied):
 def test_what_it_cannot_show_is_named(cli, seeded, arguments, message):
     done = cli("view", *arguments, store=seeded)
     assert done.returncode == 1 and message in done.stderr and not done.stdout
-
-
-def test_over_http_the_same_needs_a_token(app_taking_uploads):
-    client = app_taking_uploads("token").test_client()
-    assert client.get("/api/v1/audit").status_code == client.get("/api/v1/datasets/pyramid/readers").status_code == 401

@@ -2,6 +2,8 @@
 
 import re
 import socket
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -208,3 +210,10 @@ def test_other_requests_are_no_uploads(ends, line):
     incoming.begin()
     assert not arrived(incoming, f"{line} HTTP/1.1\r\nContent-Length: 9\r\n\r\n".encode(), client)
     assert not incoming.is_upload
+
+
+def test_the_server_is_imported_without_duckdb_and_polars():
+    modules = "dashboard.process.server, dashboard.http.slow_clients"
+    script = f"import sys, {modules}; print(sorted({{'duckdb', 'polars'}} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -4,10 +4,9 @@ import json
 import logging
 import re
 import socket
-import urllib.error
-import urllib.request
 from datetime import datetime
 
+import httpx
 import pytest
 
 from dashboard.http.logs import LineFormatter, without_secrets
@@ -18,14 +17,10 @@ from tests.helpers.serving import start_server
 ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 
 
-def ask(served, path, headers=None, body=None, method=None):
-    """Return status, headers and text of an answer."""
-    request = urllib.request.Request(f"{served.address}{path}", body, headers or {}, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            return answer.status, answer.headers, answer.read().decode()
-    except urllib.error.HTTPError as answer:
-        return answer.code, answer.headers, answer.read().decode()
+def ask(served, path, headers, body=None):
+    """Return status and headers of an answer."""
+    answer = httpx.request("POST" if body else "GET", f"{served.address}{path}", headers=headers, content=body, timeout=120)
+    return answer.status_code, answer.headers
 
 
 @pytest.mark.parametrize("given", ["req-12345678", "0123456789abcdef", "A.b_c-" * 20])
@@ -64,7 +59,7 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     )
     try:
         path = "/api/v1/runs?dataset=pyramid&model=logged&filename=odd%0Aname.csv"
-        status, headers, _ = ask(served, path, auth | {"X-Request-ID": "upload-0001"}, ANSWERS)
+        status, headers = ask(served, path, auth | {"X-Request-ID": "upload-0001"}, ANSWERS)
         assert (status, headers["X-Request-ID"]) == (201, "upload-0001")
         assert ask(served, path, auth | {"X-Request-ID": "upload-0002"}, b"question_id\nlit-01\n")[0] == 422
         assert ask(served, f"/api/v1/runs/{token}?token={token}", auth)[0] == 400

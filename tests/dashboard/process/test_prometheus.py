@@ -4,9 +4,8 @@ import json
 import os
 import shutil
 import signal
-import urllib.error
-import urllib.request
 
+import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -33,8 +32,7 @@ def requests(values, endpoint, status, method="GET"):
 
 
 def get(served, path):
-    with urllib.request.urlopen(f"{served.address}{path}", timeout=120) as answer:  # a new connection each time
-        return answer.read().decode()
+    return httpx.get(f"{served.address}{path}", timeout=120).raise_for_status().text  # a new connection each time
 
 
 def test_there_are_no_figures_by_default(client):
@@ -95,13 +93,9 @@ def test_the_cache_is_counted(served):
 
 
 def test_uploads_are_counted_by_outcome(served):
-    def post(body, token, query="dataset=pyramid&model=counted"):
-        headers = {"Authorization": f"Bearer {token}"}
-        request = urllib.request.Request(f"{served.address}/api/v1/runs?{query}", body, headers)
-        try:
-            urllib.request.urlopen(request, timeout=120).close()
-        except urllib.error.HTTPError as error:
-            error.close()
+    def post(body, token):
+        address, headers = f"{served.address}/api/v1/runs?dataset=pyramid&model=counted", {"Authorization": f"Bearer {token}"}
+        httpx.post(address, content=body, headers=headers, timeout=120)
 
     before = open_store(served.store).version()
     post(ANSWERS, served.token)

@@ -32,7 +32,9 @@ from queries.selection import Selection, dataset_conventions
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import Parameters, key_forms, split_key
 from queries.teams import human_teams
+from tests.helpers.examples import examples
 from tests.helpers.json_api import error, get, plain, table
+from tests.helpers.openapi_calls import call_every_address, drawing
 from tests.helpers.paths import ROOT
 
 API = "/api/v1/"
@@ -466,3 +468,9 @@ def test_a_table_has_the_values_of_the_json(holder, runs, address):
     # Runs with one grading, without votes, or never sure and wrong.
     if listed and address not in ("gradings", "gradings/reviewed", "people", "confidently-wrong/answers"):
         assert listed == stated["run", None] - {""}
+
+
+def test_every_answer_is_as_described(app):
+    statuses, faults = call_every_address(app, drawing(examples(2)))
+    assert not faults, "\n\n".join(f"{address}: {fault}" for address, fault in faults.items())
+    assert statuses[200] > 20 and statuses[400] > 20, statuses

@@ -7,10 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from functools import partial
 
-import msgspec
+import httpx
 import pytest
 
 from dashboard.uploads.import_process import run_job
@@ -20,29 +19,19 @@ from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
 from data.store.repair import inspect_version
 from data.store.tokens_and_readers import Tokens
+from tests.helpers import evaluation_logs as logs
 from tests.helpers.drawn_pages import drawn, words
-from tests.helpers.evaluation_logs import (
-    helm_instance,
-    helm_joint,
-    helm_stats,
-    inspect_log,
-    inspect_sample,
-    inspect_score,
-    lm_eval_sample,
-    write_eval,
-    write_helm,
-    write_lines,
-)
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
+from tests.helpers.waiting import wait_until
 
 TABLE = "id,prompt,gold,prediction,p_true,judge\nq1,Which?,Nile,the Nile,0.91,C\nq2,Where?,Rome,Paris,0.4,I\nq3,Who?,x,z,0.2,I\n"
 ANSWERS = "question_id,clue,guess,confidence,model,elicitation\nlit-01,0,Dracula,0.25,mine,said\nlit-02,0,Emma,0.5,mine,said\n"
 
 
 def eval_log(task, status="success"):
-    samples = [inspect_sample(name, {"match": inspect_score(confidence=0.5 + n / 10)}) for n, name in enumerate("abc")]
-    return inspect_log(samples, status=status, task=task)
+    samples = [logs.inspect_sample(name, {"match": logs.inspect_score(confidence=0.5 + n / 10)}) for n, name in enumerate("abc")]
+    return logs.inspect_log(samples, status=status, task=task)
 
 
 @pytest.fixture
@@ -69,25 +58,28 @@ def runs(store):
 
 def fill(folder):
     """Write what is to be imported, and return its paths."""
-    instances = [helm_instance(name) for name in ("a", "b")]
-    states, stats = [helm_joint(instance) for instance in instances], [helm_stats(i["id"], exact_match=1.0) for i in instances]
+    instances = [logs.helm_instance(name) for name in ("a", "b")]
+    states, stats = (
+        [logs.helm_joint(instance) for instance in instances],
+        [logs.helm_stats(i["id"], exact_match=1.0) for i in instances],
+    )
     samples = folder / "lab__opus" / "samples_towns_2026-01-02T03-04-05.678.jsonl"
-    write_lines(samples, [lm_eval_sample(number, (-1.0, -2.0)) for number in range(3)])
+    logs.write_lines(samples, [logs.lm_eval_sample(number, (-1.0, -2.0)) for number in range(3)])
     (samples.parent / "results_2026-01-02T03-04-05.678.json").write_text('{"model_name": "lab/opus"}', encoding="utf-8")
     (folder / "results.csv").write_text(TABLE, encoding="utf-8")
     return [
-        write_eval(folder / "2026" / "rivers.eval", eval_log("rivers")),
+        logs.write_eval(folder / "2026" / "rivers.eval", eval_log("rivers")),
         samples,
-        write_helm(folder / "helm" / "towns:model=openai_gpt", states, stats),
+        logs.write_helm(folder / "helm" / "towns:model=openai_gpt", states, stats),
         folder / "results.csv",
     ]
 
 
 def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
     paths = fill(folder)
-    write_eval(folder / "growing.eval", eval_log("seas"), header=None)
-    write_eval(folder / "failed.eval", eval_log("lakes", "error"))
-    write_helm(folder / "unfinished:model=gpt", [helm_joint(helm_instance("c"))])
+    logs.write_eval(folder / "growing.eval", eval_log("seas"), header=None)
+    logs.write_eval(folder / "failed.eval", eval_log("lakes", "error"))
+    logs.write_helm(folder / "unfinished:model=gpt", [logs.helm_joint(logs.helm_instance("c"))])
     (folder / "notes.md").write_text("# Notes", encoding="utf-8")
     (folder / ".cache").mkdir()
     (folder / ".cache" / "results.csv").write_text(TABLE, encoding="utf-8")
@@ -113,7 +105,7 @@ def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
     read = dict([*again.look(), *again.look()])
     assert all("already there" in read[name].says for name in names) and len(read) == len(became)
     assert store.version() == version
-    write_eval(folder / "growing.eval", eval_log("seas"))
+    logs.write_eval(folder / "growing.eval", eval_log("seas"))
     assert [name for name, _ in [*again.look(), *again.look()]] == ["growing.eval"] and len(runs(store)) == 5
 
 
@@ -221,14 +213,13 @@ def test_killed_ten_times_it_loses_and_repeats_nothing(folder, tmp_path):
 def test_a_server_watches_the_folder_of_its_setting(folder, copied, tmp_path):
     (folder / "results.csv").write_text(TABLE, encoding="utf-8")
     server = start_server(copied, tmp_path / "log", workers=2, watch=folder)
+
+    def added():
+        listed = httpx.get(f"{server.address}/api/v1/runs", timeout=300).json()["runs"]
+        return [run["imported_by"] for run in listed if run["dataset"] == "results"]
+
     try:
-        until = time.monotonic() + 300
-        added = []
-        while not added and time.monotonic() < until:
-            time.sleep(0.5)
-            with urllib.request.urlopen(f"{server.address}/api/v1/runs") as answer:
-                listed = msgspec.json.decode(answer.read())["runs"]
-            added = [run for run in listed if run["dataset"] == "results"]
-        assert [run["imported_by"] for run in added] == ["watch"]
+        wait_until(added)
+        assert added() == ["watch"]
     finally:
         server.stop()

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import json
 import re
 import subprocess
 import sys
-import urllib.request
 from urllib.parse import parse_qsl, quote, urlsplit
 
+import httpx
 import pytest
 
 from dashboard.registry.pages import PAGES
@@ -178,8 +177,7 @@ def test_a_link_reports_changed_data(fresh):
 
 def test_the_script_gets_the_same_numbers(server, tmp_path):
     view = "/?dataset=tone&metrics=ece,brier"
-    with urllib.request.urlopen(f"{server.address}/api/v1/cite?view={quote(view, safe='')}") as response:
-        answer = json.load(response)
+    answer = httpx.get(f"{server.address}/api/v1/cite", params={"view": view}, timeout=300).json()
     assert answer["permalink"].startswith(server.address)
     script = answer["script"].replace("print(table)", f"table.write_csv({str(tmp_path / 'table.csv')!r})")
     assert len([line for line in script.splitlines() if line]) < 15
@@ -187,8 +185,7 @@ def test_the_script_gets_the_same_numbers(server, tmp_path):
         [sys.executable, "-c", script], check=False, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    with urllib.request.urlopen(answer["csv"]) as response:
-        expected = list(csv.DictReader(io.StringIO(response.read().decode())))
+    expected = list(csv.DictReader(io.StringIO(httpx.get(answer["csv"], timeout=300).text)))
     with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(expected) == 6

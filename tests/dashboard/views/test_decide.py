@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.views.decide.figures import verdict
+from dashboard.views.decide import verdict
 from queries.decide import CurveDifference, Stretch
 from queries.engine.run_pairs import RunName
 from tests.helpers.drawn_pages import markup
@@ -20,10 +20,7 @@ def words(stretches, shown=(), chosen_here=False):
 @pytest.mark.parametrize(
     "stretches, sentence",
     [
-        (
-            [Stretch(0.01, 0.69, "a"), Stretch(0.7, 0.99, "b")],
-            "As measured, Alpha is better below t = 0.70, Beta from there on.",
-        ),
+        ([Stretch(0.01, 0.69, "a"), Stretch(0.7, 0.99, "b")], "As measured, Alpha is better below t = 0.70, Beta from there on."),
         ([Stretch(0, 0, None), Stretch(0.01, 0.99, "b")], "As measured, Beta is better at every t at which they differ."),
         ([Stretch(0, 1, None)], "As measured, the two runs have the same curve."),
         (

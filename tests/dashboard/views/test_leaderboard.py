@@ -1,4 +1,4 @@
-"""The default order of the leaderboard: a metric that penalises bad guesses leads, and nobody leads by gaming a proper score."""
+"""The leaderboard: its order, led by a metric that penalises bad guesses and that nobody leads by gaming; release dates."""
 
 import csv
 import re
@@ -10,6 +10,7 @@ import data.sample
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from data.store.run_tags import change_tags
 from queries.metrics import CATALOGUE
 from queries.published_values import published
 from tests.helpers.drawn_pages import as_text, drawn, markup
@@ -147,3 +148,38 @@ def test_published_rows_have_the_columns_of_the_table(app, dataset, key):
     rows = re.findall(r"<tr.*?</tr>", board, re.DOTALL)
     widths = {sum(int(span or 1) for span in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row)) for row in rows}
     assert len(rows) > 3 and len(widths) == 1
+
+
+def release(fresh, **dates):
+    """Give the runs of Pyramid, in the order of import, release dates."""
+    runs = [run["run"] for run in fresh.client.get("/api/v1/runs?dataset=pyramid").json["runs"]]
+    for run, text in zip(runs, dates.values(), strict=False):
+        change_tags(fresh.service.store, run, {"released": text}, None)
+    return runs
+
+
+def test_there_is_no_section_without_two_dates(fresh):
+    assert "By release date" not in page(fresh.app, "dataset=pyramid")
+    release(fresh, one="2024-05-13")
+    assert "By release date" not in page(fresh.app, "dataset=pyramid")
+    release(fresh, one="2024-05-13", other="2024-05-13")
+    assert "By release date" not in page(fresh.app, "dataset=pyramid")
+
+
+def test_it_shows_the_metric_of_the_order(fresh):
+    release(fresh, one="2024-05-13", other="2025-01", third="soon")
+    text = page(fresh.app, "dataset=pyramid")
+    assert "By release date" in text and "CalScore of each run at the release date" in text
+    assert "runs have no tag “released”" in text and "“soon”, which is not a date" in text
+    assert "Brier score of each run at the release date" in page(fresh.app, "dataset=pyramid&sort=brier")
+
+
+def test_values_are_those_of_the_leaderboard(fresh):
+    runs = release(fresh, one="2025-01", other="2024-05-13")
+    answer = fresh.client.get("/api/v1/release-dates?dataset=pyramid&metric=ece").json
+    assert (answer["metric"], answer["undated"], answer["unreadable"]) == ("ece", len(runs) - 2, {})
+    assert [(run["run"], run["day"]) for run in answer["runs"]] == [(runs[1], "2024-05-13"), (runs[0], "2025-01-16")]
+    board = fresh.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=ece&intervals=1").json["rows"]
+    cells = {row["run"]: row["metrics"]["ece"] for row in board}
+    expected = [(cells[run]["value"], cells[run]["low"], cells[run]["high"]) for run in (runs[1], runs[0])]
+    assert [(run["value"], run["low"], run["high"]) for run in answer["runs"]] == expected

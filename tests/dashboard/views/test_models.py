@@ -98,10 +98,6 @@ def test_a_model_is_described_renamed_and_split(merged):
     assert post("merge", models=[one["names"][1], "A: new/name?"], into=one["model"])[one["model"]]["runs"] == 6
 
 
-def test_changes_need_the_right_to_write(client):
-    assert client.post(f"{API}models/split", json={"name": "x"}).status_code == 401
-
-
 def test_two_months_of_a_model_have_two_names(merged):
     name = TOOLS["towns"](MODELS[0])
     a, b = (row["run"] for row in get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"])

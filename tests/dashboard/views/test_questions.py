@@ -1,14 +1,23 @@
-"""The page of questions: its columns, its orders, its rows, and the small figures in its rows."""
+"""The list of questions and one question: the pages with their columns, orders, rows and figures, and the addresses as CSV."""
 
+import csv
 import functools
-from urllib.parse import parse_qsl, urlencode, urlsplit
+import io
+import json
+import re
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
 from dashboard.registry import composed as composite_queries
+from dashboard.ui.text import CURVE_NAMES
 from dashboard.views.questions.grid import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from queries.metrics import METRICS
 from queries.questions import HumanSparkline, QuestionSparklines, RunSparkline
-from tests.helpers.drawn_pages import drawn, plain, walk
+from tests.helpers.drawn_pages import divided, drawn, everything, markup, plain, walk
+from tests.helpers.json_api import get, table
 
 
 def grid(app, query):
@@ -247,3 +256,125 @@ def test_a_bad_request_gets_no_rows(client, query):
 def test_a_thousand_rows_at_most_and_none_beyond_the_end(client):
     assert len(asked_rows(client, "dataset=lifeeval&start=0&count=99999999")["rows"]) == 808
     assert asked_rows(client, f"{DATASET}&start=100000&count=5") == {"rows": [], "total": 60}
+
+
+FACTS = (
+    "question_id", "text", "answer", "category", "subcategory", "radius", "difficulty", "heard", "people", "h", "conversion",
+)  # fmt: skip
+
+
+def rows_of(answer, runs, metrics):
+    """Return the answer of ``/api/v1/questions`` as rows of text."""
+    rows = []
+    for question in answer["questions"]:
+        row = {name: question[name] for name in FACTS}
+        for run in runs:
+            row |= {f"{key}:{run}": question["runs"].get(run, {}).get(key) for key in metrics}
+        rows.append(row)
+    return rows
+
+
+def as_text(row):
+    return {key: "" if value is None else value if isinstance(value, str) else float(value) for key, value in row.items()}
+
+
+def numbers(row, texts=("question_id", "text", "answer", "category", "subcategory")):
+    return {key: value if key in texts or value == "" else float(value) for key, value in row.items()}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "dataset=pyramid",
+        "dataset=pyramid&category=History&metrics=calscore,brier&revealed=0..0.5",
+        "dataset=pyramid&sort=-difficulty&elicitation=softmax",
+        "dataset=lifeeval&radius=5&sort=question_id&metrics=" + ",".join(metric.key for metric in METRICS),
+        "dataset=pyramid&q=zzzz",
+    ],
+)
+def test_the_table_holds_what_the_list_says(client, query):
+    answer = get(client, f"/api/v1/questions?{query}&limit=1000")
+    without = re.sub(r"&(sort|metrics)=[^&]*", "", query)
+    runs = [row["run"] for row in get(client, f"/api/v1/leaderboard?{without}&metrics=brier")["rows"]]
+    metrics = re.search(r"metrics=([^&]*)", query)
+    expected = rows_of(answer, runs, metrics[1].split(",") if metrics else ["brier"])
+    rows = table(client, f"/api/v1/questions.csv?{query}")
+    assert [numbers(row) for row in rows] == [as_text(row) for row in expected]
+    assert len(rows) == answer["total"]
+    if expected:
+        assert list(rows[0]) == list(expected[0])
+
+
+def test_pages_follow_their_links(client):
+    run = get(client, "/api/v1/leaderboard?dataset=pyramid")["rows"][0]["run"]
+    start = f"/api/v1/questions.csv?dataset=pyramid&sort=-calscore:{run}&metrics=calscore,brier&category=Arts&category=History"
+    whole = table(client, start)
+    rows, address = [], f"{start}&limit=7"
+    while address:
+        rows += table(client, address)
+        link = client.get(address).headers.get("Link")
+        address = link and re.fullmatch(r'<(.*)>; rel="next"', link)[1]
+    assert rows == whole and len(whole) == 20
+    assert table(client, f"{start}&cursor=15") == whole[15:]
+
+
+FORMULA = "=d\re"  # tables put an apostrophe before it
+
+
+def test_an_id_that_ends_in_csv_is_a_question(fresh, tmp_path):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "odd", "title": "Odd", "kind": "single"}))
+    names = ["a", "a.csv", "b/c.csv", FORMULA]
+    (folder / "questions.jsonl").write_text("".join(json.dumps({"question_id": name, "answer": "x"}) + "\n" for name in names))
+    (folder / "responses").mkdir()
+    answers = (json.dumps({"question_id": name, "guess": f"{name}\r!", "confidence": 0.5, "model": "m"}) + "\n" for name in names)
+    (folder / "responses" / "run.jsonl").write_text("".join(answers))
+    ingest.import_paths(fresh.service.store, [folder], ImportOptions())
+    for name in names:
+        assert get(fresh.client, f"/api/v1/questions/odd/{quote(name)}")["question_id"] == name
+        if name != "a":
+            answer = fresh.client.get(f"/api/v1/questions/odd/{quote(name)}.csv")
+            assert answer.mimetype == "text/csv"
+            (row,) = csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))
+            assert row["guess"] == ("'" if name == FORMULA else "") + f"{name}\r!"
+    (row,) = csv.DictReader(io.StringIO(fresh.client.get("/api/v1/questions/odd/a.csv.csv").get_data(as_text=True), newline=""))
+    assert row["guess"] == "a.csv\r!"
+    texts = csv.reader(io.StringIO(fresh.client.get("/api/v1/questions.csv?dataset=odd").get_data(as_text=True), newline=""))
+    assert [row[0] for row in texts] == ["question_id", *names[:3], f"'{FORMULA}"]
+
+
+@pytest.mark.parametrize("human", ["", "team_share"])
+def test_the_page_names_the_curves_of_figure_and_numbers(app, human):
+    client = app.test_client()
+    name = client.get("/api/v1/questions?dataset=pyramid&limit=1").json["questions"][0]["question_id"]
+    query = f"human={human}" if human else ""
+    question = client.get(f"/api/v1/questions/pyramid/{name}?{query}").json
+    drawn_curve, used = question["drawn_curve"], question["human_curve"]
+    assert (drawn_curve == used) == bool(human)
+    text = everything(app, f"/questions/pyramid/{name}", f"{query}&clue=1")
+    value = f"people's curve: {question['human'][drawn_curve][1]:.3f}"
+    assert value in text and CURVE_NAMES[drawn_curve] in text
+    other = f"{value}; h in CalScore: {question['human'][used][1]:.3f}"
+    assert (other in text) == (not human)
+    assert (f"another h: {CURVE_NAMES[used]}" in text) == (not human)
+
+
+def test_the_figure_shows_what_the_api_says(app, client):
+    question = client.get("/api/v1/questions/pyramid/lit-01").json
+    ends = [clue["word_end"] for clue in question["clues"]]
+    traces = divided(app, "question", "", "pyramid", "lit-01").figures["clues"]["data"]
+    lines = {trace["meta"]: trace for trace in traces if isinstance(trace.get("meta"), str)}
+    assert {*lines} == {run["run"] for run in question["runs"]}
+    assert len({line["line"]["color"] for line in lines.values()}) == 4  # best, worst, surest and wrong; the others are grey
+    for run in question["runs"]:
+        line = lines[run["run"]]
+        assert line["x"] == [ends[answer["clue"]] for answer in run["clues"]]
+        assert line["y"] == [answer["confidence"] for answer in run["clues"]]
+        symbols = line["marker"]["symbol"]
+        assert ["circle" in symbol for symbol in symbols] == [answer["correct"] >= 0.5 for answer in run["clues"]]
+    (people,) = (trace for trace in traces if trace.get("name") == "People")
+    assert people["x"] == [0, *ends] and people["y"] == [0, *question["human"][question["drawn_curve"]]]
+    heard = len(question["human"]["buzzes"])
+    assert sum(len(sign) for trace in traces if trace.get("name") == "Buzzes" for sign in trace["text"]) == heard > 0
+    assert markup(app, "/questions/pyramid/lit-01").count('class="tick') == heard

@@ -1,12 +1,20 @@
-"""The page of runs: provenance, downloads, and who may change what."""
+"""Runs: provenance and downloads, who may change what, tags, and what is shown of a run that was withdrawn or deleted."""
 
 import json
 import re
+import shutil
+from urllib.parse import urlencode
 
 import pytest
 
+from dashboard.app import create_app
+from dashboard.registry.pages import PAGES
+from dashboard.settings import Settings
+from data.store.audit import Audit
+from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
-from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+from data.store.tokens_and_readers import Tokens
+from tests.helpers.drawn_pages import drawn, everything, hrefs, plain, walk, words
 from tests.helpers.json_api import get
 
 
@@ -92,3 +100,91 @@ def test_a_search_that_finds_nothing_says_so(app):
     content = drawn(app, "runs", "show=all&search=nobody")
     assert "No run matches" in words(content) and not buttons(content)
     assert any("search=nobody" in link and link.startswith("/api/v1/runs.csv") for link in hrefs(content))
+
+
+API = "/api/v1/runs"
+
+
+@pytest.fixture
+def changing(fresh):
+    """A client with the right ``admin``, the id of a run, and the store."""
+    store = fresh.service.store
+    token = Tokens(store.register).create("ann", "admin")
+    fresh.client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    run = get(fresh.client, f"{API}?dataset=pyramid")["runs"][0]
+    return fresh.client, run, store
+
+
+def test_tags_are_set_and_removed(changing):
+    client, run, _ = changing
+    post = lambda **tags: client.post(f"{API}/{run['run']}/tags", json=tags)  # noqa: E731
+    assert post(label=" after RLHF ", kind="x").json["tags"] == {"kind": "x", "label": "after RLHF"}
+    assert post(kind="").json["tags"] == {"label": "after RLHF"}
+    assert post(**{"x" * 101: "y"}).status_code == 422 and post(label=7).status_code == 400
+
+
+def test_a_withdrawal_has_a_reason(changing):
+    client, run, _ = changing
+    answer = client.delete(f"{API}/{run['run']}", json={"reason": "wrong file"})
+    assert answer.json["withdrawn_reason"] == "wrong file"
+    assert client.post(f"{API}/{run['run']}/restore").json["withdrawn_reason"] is None
+    assert client.delete(f"{API}/{run['run']}").json["withdrawn_reason"] is None
+
+
+def test_a_run_is_deleted_for_good(changing):
+    client, run, store = changing
+    path = f"{API}/{run['run']}/delete"
+    assert client.post(path, json={"name": run["model"]}).status_code == 409, "it counts"
+    client.delete(f"{API}/{run['run']}")
+    assert client.post(path, json={"name": "another"}).status_code == 422
+    others = [row["run"] for row in get(client, f"{API}?dataset=pyramid")["runs"] if row["run"] != run["run"]]
+    assert [row["run"] for row in client.post(path, json={"name": run["model"]}).json["runs"]] == others
+    get(client, f"{API}/{run['run']}", 404)
+    (deleted, *_) = Audit(store.register).page(1)
+    assert (deleted.action, deleted.by, deleted.run, deleted.model) == ("deleted", "ann", run["run"], run["model"])
+    folder = store.files.root / "objects"
+    for number in range(4):  # until no kept version names its files
+        client.post(f"{API}/{others[0]}/tags", json={"label": str(number)})
+    for _ in range(2):
+        store.objects.sweep(lambda: {part.name for part in all_objects(store.snapshot().connection)}, 0)
+    assert not [path for path in folder.rglob("*") if run["run"] in str(path) and path.is_file()]
+
+
+def test_deleting_needs_its_right(fresh):
+    run = get(fresh.client, f"{API}?dataset=pyramid")["runs"][0]
+    fresh.client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {Tokens(fresh.service.store.register).create('bob')}"
+    assert fresh.client.post(f"{API}/{run['run']}/delete", json={"name": run["model"]}).status_code == 403
+
+
+@pytest.fixture(scope="module")
+def gone(seeded, tmp_path_factory):
+    """An app whose store has withdrawn the second run of Pyramid, and that run."""
+    app = create_app(Settings(store=str(shutil.copytree(seeded, tmp_path_factory.mktemp("gone") / "store")), workers=1))
+    store = app.extensions["clueline"].store
+    run, model, elicitation = store.snapshot().rows(
+        "select run, model, elicitation from runs where dataset = 'pyramid' order by position limit 1 offset 1"
+    )[0]
+    withdraw(store, run, "ann")
+    return app, run, f"{model} ({elicitation}), run {run}, was withdrawn on "
+
+
+def shown_page(app, name, query):
+    path = "/questions/pyramid/lit-01" if name == "question" else PAGES[name].path
+    return everything(app, path, urlencode(query if name == "question" else {"dataset": "pyramid"} | query))
+
+
+def test_it_is_shown_only_where_it_is_named(gone):
+    app, run, notice = gone
+    names = [name for name, view in PAGES.items() if view.order is not None]
+    assert len(names) >= 8
+    for name in (*names, "question"):
+        assert (run in shown_page(app, name, {})) == (name == "runs"), name
+        shown = shown_page(app, name, {"run": run})
+        assert notice in shown and " by ann. " in shown, name
+
+
+def test_the_notice_is_shown_when_other_keys_name_it(gone):
+    app, run, notice = gone
+    other = app.extensions["clueline"].facets("pyramid").runs[0][0]
+    assert notice in shown_page(app, "compare", {"a": other, "b": run})
+    assert notice in shown_page(app, "questions", {"sort": f"brier:{run}"})

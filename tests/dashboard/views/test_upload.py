@@ -1,9 +1,13 @@
 """What the server draws of the upload page: the form's settings by mode, and the questions to answer."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from dashboard.cli import progress as progress_and_refusals
+from dashboard.uploads import import_process
+from data.importing.report import Hint
 from queries.metrics import METRICS
 from tests.helpers.drawn_pages import attributes, drawn, hrefs, words
 
@@ -31,3 +35,22 @@ def test_a_token_is_asked_for_by_mode(app_taking_uploads, mode):
 def test_where_uploads_are_off_the_page_says_so(app_taking_uploads):
     content = drawn(app_taking_uploads("off"), "upload")
     assert "CLUELINE_UPLOADS=off" in words(content) and not attributes(content, "data-form")
+
+
+@pytest.fixture(scope="module")
+def page_hints(app):
+    """The hints of the upload page. Pages can be imported only once there is an app."""
+    from dashboard.views import upload
+
+    return upload.HINTS
+
+
+def test_every_hint_has_a_text(page_hints):
+    for hints in (progress_and_refusals.HINTS, import_process.REMEDIES, page_hints):
+        assert {*hints} == {*get_args(Hint)} and all(hints.values())
+
+
+def test_only_the_command_line_names_flags(page_hints):
+    # A password in a flag would stay in the shell's history.
+    assert {hint for hint, text in progress_and_refusals.HINTS.items() if "--" not in text} == {"dataset_upload", "password"}
+    assert not any("--" in text for hints in (import_process.REMEDIES, page_hints) for text in hints.values())

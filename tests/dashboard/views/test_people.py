@@ -1,4 +1,4 @@
-"""The address that compares runs with human votes: its histograms by hand, and what is missing."""
+"""People: tables of human teams and their page, runs beside human votes by hand, and plays that no curve contains."""
 
 import json
 
@@ -8,8 +8,35 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
+from data.readers.qanta import PLACEHOLDER
 from data.store import open_store
+from tests.helpers.bundle_factory import put
+from tests.helpers.drawn_pages import drawn, everything, words
 from tests.helpers.json_api import get, table
+from tests.helpers.json_api import table as read_table
+from tests.helpers.qanta_files import PLAYS, write_challenge
+
+TABLES = ("teams", "categories", "questions", "rooms", "buzzes")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_csv_table_has_the_rows_of_the_json(client, table):
+    rows = read_table(client, f"/api/v1/teams.csv?dataset=pyramid&team=Yew&table={table}")
+    answer = get(client, "/api/v1/teams?dataset=pyramid&team=Yew")
+    assert len(rows) == len(answer[table]) > 1
+
+
+def test_the_page_lists_teams_and_shows_one(app, client):
+    team = get(client, "/api/v1/teams?dataset=pyramid")["teams"][0]
+    text = words(drawn(app, "teams", "dataset=pyramid"))
+    assert team["team"] in text and "Questions, hardest first" in text and "Buzzes of" not in text
+    assert "Precision: " in text and "Powers" not in text  # no question has a power mark
+    assert f"Buzzes of {team['team']}" in words(drawn(app, "teams", f"dataset=pyramid&team={team['team']}"))
+
+
+def test_without_teams_datasets_with_teams_are_named(app):
+    assert "Datasets that teams have heard" in words(drawn(app, "teams", "dataset=lifeeval"))
+
 
 VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # v3 has too few for the reference
 
@@ -56,3 +83,25 @@ def test_a_dataset_without_votes_says_so(client):
     assert answer["missing"] == "the dataset has no human votes"
     assert answer["rows"] and {row["missing"] for row in answer["rows"]} == {answer["missing"]}
     assert len(client.get("/api/v1/people.csv?dataset=pyramid").text.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def qanta(tmp_path_factory):
+    """AbC has one play that is left out, and XyZ only plays that are left out."""
+    folder = tmp_path_factory.mktemp("plays")
+    plays = PLAYS.replace("2,XyZ,0.5,0,1\n2,XyZ,0.0,1,0\n", "2,XyZ,1.0,0,1\n2,XyZ,1,1,1\n")
+    put(open_store(folder / "store"), write_challenge(folder / "challenge", plays=plays))
+    return create_app(Settings(store=str(folder / "store"), workers=1))
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "plays"), [("/questions/qanta/AbC", "", 1), ("/questions/qanta/XyZ", "", 2), ("/buzz", "dataset=qanta", 3)]
+)
+def test_pages_say_it_beside_the_curve(qanta, path, query, plays):
+    assert f"Left out of the curves of people at the import: {PLACEHOLDER}: {plays}." in everything(qanta, path, query)
+
+
+def test_json_has_the_numbers_by_reason(qanta):
+    client = qanta.test_client()
+    assert client.get("/api/v1/questions/qanta/XyZ").json["left_out_plays"] == {PLACEHOLDER: 2}
+    assert client.get("/api/v1/buzz?dataset=qanta").json["curves"]["left_out_plays"] == {PLACEHOLDER: 3}

@@ -1,18 +1,24 @@
-"""Builders of HTTP responses: JSON and CSV in full precision, files, and the envelope of errors."""
+"""Bodies of requests, and builders of responses.
+
+JSON that clients send becomes a value of the expected type, or an error that says why not, whatever its bytes are. Responses are
+JSON and CSV in full precision, files, and the envelope of errors.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import msgspec
 import polars as pl
-from flask import Response
+from flask import Response, request
 
 from data.store.query_to_file import Form
+from queries.selection.parameter_kinds import BadRequest
 
+T = TypeVar("T")
 # Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection
 FORMULA_PATTERN = r"^[=+\-@\t\r]"
 NUMBER = r"^[+\-]?[0-9.]+([eE][+\-]?[0-9]+)?$"
@@ -20,6 +26,32 @@ CHUNK = 256 * 1024  # bytes of a file sent at a time
 MIMETYPES: dict[Form, str] = {
     "csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
 }  # fmt: skip
+
+
+class InvalidJson(Exception):
+    """It is not JSON, or not of the expected type. The message says why."""
+
+
+def decode_json(content: bytes | str, kind: type[T]) -> T:
+    """Return the value of a JSON text. Raises ``InvalidJson`` if it is not JSON, or not of this type."""
+    try:
+        if isinstance(content, bytes):
+            content.decode()  # msgspec does not decode what it skips
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise InvalidJson(str(error)) from None
+    except UnicodeError:
+        raise InvalidJson("it is not UTF-8") from None
+    except RecursionError:
+        raise InvalidJson("it is nested too deeply") from None
+
+
+def read_body(kind: type[T]) -> T:
+    """Return the body of this request. Raises ``BadRequest`` if it is not JSON, or not of this type."""
+    try:
+        return decode_json(request.get_data(), kind)
+    except InvalidJson as error:
+        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
 
 
 def json_response(answer: object, status: int = 200) -> Response:

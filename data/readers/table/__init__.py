@@ -59,14 +59,8 @@ These rules decide the rest:
   says that it is right or wrong. A column of errors, with a text or yes where nothing was answered, says which calls failed.
 """,
 )
-ESSENTIAL = (
-    "confidence",
-    "options",
-    "correct",
-    "wrong",
-    "outcome",
-    "guess",
-)  # roles without which nothing speaks for a table of answers
+# Roles without which nothing speaks for a table of answers.
+ESSENTIAL = ("confidence", "options", "correct", "wrong", "outcome", "guess")
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked

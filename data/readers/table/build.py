@@ -161,11 +161,11 @@ class Builder:
     def responses(self, ids: Sequence[str], datasets: Sequence[str]) -> list[dict[str, object]]:
         """Return a row for each row of the table and each of its confidences, with ``dataset``, ``place`` and ``row``."""
         models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
-        samples, elicitations, grades = self.samples(), self.elicitations(), self.cells("correct")
+        samples, elicitations, grades, words = self.samples(), self.elicitations(), self.cells("correct"), self.grade_words()
         parsed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "abstained"))
         failed = self.failures()
         clues, outcomes = self.cells("clue"), self.cells("outcome")
-        not_answered = ABSTENTIONS | {word for word, share in self.mapping.words.items() if share is None}
+        not_answered = ABSTENTIONS | {word for word, share in words.items() if share is None}
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
         for name, shares, distributions in [*self.confidences(), *self.scores()]:
@@ -210,7 +210,7 @@ class Builder:
 
     def corrects(self) -> list[float | None]:
         """Return whether each answer is right, as stated or by comparison of labels; None where the rules of grading decide."""
-        words, wrongs = self.mapping.words, self.cells("wrong")
+        words, wrongs = self.grade_words(), self.cells("wrong")
         stated = [words[text.lower()] if text and text.lower() in words else truth(text) for text in self.cells("correct")]
         if any(wrongs):
             stated = [None if (wrong := truth(text)) is None else 1 - wrong for text in wrongs]
@@ -222,6 +222,11 @@ class Builder:
             else float(agree(guess, right)) if (guess := guesses[n]) is not None else None
             for n in self.rows
         ]  # fmt: skip
+
+    def grade_words(self) -> dict[str, float | None]:
+        """Return what words of grades mean, by the analyst; empty if grades say right or wrong by themselves."""
+        name = self.mapping.column("correct")
+        return self.mapping.words if name and not Values(name, self.table.columns[name]).says_truth else {}
 
     def failures(self) -> list[bool]:
         """Return whether each call failed: as a column of yes and no says, or by a message."""

@@ -146,7 +146,9 @@ def test_an_unclear_scale_is_asked(store, tmp_path, spellings, hint, choices):
     ],
 )
 def test_points_of_a_scale_mean_what_is_stated(store, tmp_path, spellings, words, means):
-    assert confidences(store, tmp_path / "in.csv", spellings, words=tuple(words.items()))[0] == means
+    imported, report = confidences(store, tmp_path / "in.csv", spellings, words=tuple(words.items()))
+    assert imported == means
+    assert [row[3] for row in answers(store, report)] == [n % 2 for n in range(len(means))], "words are not those of grades"
 
 
 def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):

@@ -242,7 +242,9 @@ def _bad_row(problem: Problem) -> BadRow:
     if problem.hint == "column" and problem.choices:
         remedy = f"add {' or '.join(f'column.{choice}' for choice in problem.choices)}"
     elif problem.hint == "words":
-        remedy = f"add words={','.join(problem.choices)}, with a share from 0 to 1 for each, or none if none was stated"
+        remedy = f"add words={','.join(problem.choices)}"
+        if "?" in remedy:
+            remedy += ", with a share from 0 to 1, or none, for each question mark"
     return BadRow(**vars(problem), remedy=remedy)
 
 

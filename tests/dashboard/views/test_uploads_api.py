@@ -177,7 +177,9 @@ def test_columns_of_a_table_get_roles(upload):
     asked = refused(upload, b"x1,way,hit\n" + rows, 422, "model=m&filename=t.csv")
     assert [row["remedy"] for row in asked["rows"]] == ["add column.confidence=x1"]
     words = refused(upload, b"x1,way,hit\n" + rows, 422, "model=m&column.confidence=way&column.attribute=x1")
-    assert [row["remedy"] for row in words["rows"]] == ["add words=sure=?,unsure=?, with a share from 0 to 1 for each"]
+    assert [row["remedy"] for row in words["rows"]] == [
+        "add words=sure=?,unsure=?, with a share from 0 to 1, or none, for each question mark"
+    ]
     keys = "column.confidence=way&column.confidence=x1&words=sure=.9,unsure=.4&model=m&filename=t.csv"
     answer = post(upload, b"x1,way,hit\n" + rows, 201, keys, address="/api/v1/datasets")
     assert [(run["elicitation"], run["items"]) for run in answer["runs"]] == [("way", 8), ("x1", 8)]

@@ -139,7 +139,7 @@ def test_every_page_of_little_data_is_saved(tmp_path, name):
     assert sorted(written) == sorted(site.files) and {"compare.html", "questions.html", "questions/q1.html"} <= {*written}
 
 
-def test_links_of_a_site_lead_to_its_files_and_nothing_private(tmp_path, cli, monkeypatch):
+def test_links_of_a_site_lead_to_public_files(tmp_path, cli, monkeypatch):
     monkeypatch.setattr(report, "PAGES_OF_A_PROCESS", 9)  # so that two processes write it
     store = open_store(tmp_path / "store")
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="same-model")

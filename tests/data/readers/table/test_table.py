@@ -709,7 +709,7 @@ def test_lists_of_responses_hold_samples(store, tmp_path):
     ]  # fmt: skip
 
 
-def test_the_last_turns_of_a_conversation_are_question_and_answer(store, tmp_path):
+def test_the_last_turns_of_a_conversation_are_read(store, tmp_path):
     turns = [
         [("system", "Be brief."), ("user", f"Which {n}?"), ("assistant", f"Nile {n}. Confidence: {n}0%")] for n in range(1, 9)
     ]

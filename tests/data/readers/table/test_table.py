@@ -9,7 +9,7 @@ from importlib import import_module
 import polars as pl
 import pytest
 
-from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern
+from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern, read_words
 from data.importing.report import Refused
 from data.readers import table as reader
 from data.store import open_store
@@ -654,6 +654,19 @@ def test_a_kept_mapping_has_the_pattern(store, tmp_path):
 def test_what_is_no_pattern(text):
     with pytest.raises(BadMapping, match="is no pattern"):
         read_pattern(text)
+
+
+@pytest.mark.parametrize("text", ["sure", "sure=", "=.5", "sure=-.1", "sure=1.1", "sure=101%", "sure=.5,,", "sure=None?"])
+def test_what_are_no_words(text):
+    with pytest.raises(BadMapping, match="not of the form WORD=SHARE"):
+        read_words(text)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, "often"])
+def test_a_mapping_whose_words_mean_no_shares_is_refused(tmp_path, share):
+    (tmp_path / "lab.toml").write_text(f"[words]\nsure = {share!r}\n")
+    with pytest.raises(BadMapping, match="lab"):
+        kept_mappings(tmp_path)
 
 
 RIGHT = {"gpt-4o": (1, 0, 1), "llama-3.1": (0, 1, 1)}  # of each model, by question

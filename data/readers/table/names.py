@@ -102,7 +102,7 @@ BESIDE_CORRECT = _set("""
     value binary bool flag question overall output v rubric y n
 """)
 # Words that make a probability that of one option, and not of the answer that was given.
-OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg class")
+OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg")
 # Words of names that say nothing, as those of letters do.
 NOTHING = _set("col column var variable field feature unnamed attr attribute value data num val")
 # Words in names of columns of tables whose rows are figures of many answers.

@@ -50,6 +50,7 @@ MAX_OPTIONS = 26
 SHARES = ("unit", "percent", "unclear")  # scales of probabilities
 ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
 OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
+OF_CLASS = re.compile(r"class[\W_]?\d", re.IGNORECASE)  # a class that a name numbers, not the one that was predicted
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -625,7 +626,7 @@ def _sum_to_one(columns: Sequence[Column]) -> bool:
 def _confidences(state: _Guessing) -> None:
     known = state.stated.words
     forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
-    named = [c for c in state.named("confidence", forbidden) if not c.is_index]
+    named = [c for c in state.named("confidence", forbidden) if not c.is_index and not OF_CLASS.search(c.name)]
     stated = [state.columns[name] for name in state.roles.get("confidence", ())]
     if not any(column.name_says("confidence") for column in stated):  # one whose name says nothing is another one beside these
         for column in named:

@@ -437,11 +437,21 @@ def test_of_two_options_one_column_is_enough(store, tmp_path, labels, name):
     assert imported == expected
 
 
-@pytest.mark.parametrize(("labels", "name"), [(("spam", "ham"), "prob_positive"), (("True", "False"), "p_true")])
+@pytest.mark.parametrize(
+    ("labels", "name"), [(("spam", "ham"), "prob_positive"), (("spam", "ham"), "class_1_prob"), (("True", "False"), "p_true")]
+)
 def test_a_probability_of_one_class_is_asked_about(store, tmp_path, labels, name):
     rows = with_ids(*({"gold": labels[n % 2], "prediction": labels[n % 3 % 2], name: f"0.{n + 1}"} for n in range(12)))
     (asked_about,) = asked(store, tmp_path / "in.csv", rows)
     assert asked_about[:2] == (name, "column") and f"confidence={name}" in asked_about[2]
+
+
+def test_the_probability_of_the_predicted_class_is_a_confidence(store, tmp_path):
+    rows = with_ids(
+        *({"gold": "AB"[n % 2], "prediction": "AB"[n % 3 % 2], "predicted_class_prob": f"0.{n + 1}"} for n in range(8))
+    )
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[2] for row in answers(store, report)] == [(n + 1) / 10 for n in range(8)]
 
 
 def test_lists_of_what_people_said_are_no_probabilities(store, tmp_path):

@@ -108,8 +108,9 @@ def file_options(command: Command) -> Command:
         click.option(
             "--words",
             metavar="WORD=SHARE,...",
-            callback=checked(lambda text: tuple(column_mapping.read_words(text).items()) if text else ()),
-            help="What words of confidence mean, as in 'certain=.95' or '-1=none'.",
+            multiple=True,
+            callback=checked(lambda texts: tuple(pair for text in texts for pair in column_mapping.read_words(text).items())),
+            help="What words of confidence or grades mean, as in 'certain=.95' or '-1=none'; can be repeated.",
         ),
         click.option(
             "--agreement",

@@ -240,7 +240,7 @@ def excerpt(output: str) -> str:
 
 
 def read_words(text: str) -> dict[str, float | None]:
-    """Read a table of words of confidence. Raises ``BadMapping``.
+    """Read a table of words of confidence or grades; None where nothing was stated. Raises ``BadMapping``.
 
     >>> read_words("very certain=.95, unsure=40%, -1=none")
     {'very certain': 0.95, 'unsure': 0.4, '-1': None}
@@ -250,7 +250,7 @@ def read_words(text: str) -> dict[str, float | None]:
         word, _, share = entry.rpartition("=")
         share = share.strip()
         try:
-            value = None if share == UNSTATED_SHARE else float(share.rstrip("%")) / (100 if share.endswith("%") else 1)
+            value = None if share.lower() == UNSTATED_SHARE else float(share.rstrip("%")) / (100 if share.endswith("%") else 1)
         except ValueError:
             value = -1.0
         if not word.strip() or (value is not None and not 0 <= value <= 1):

@@ -47,10 +47,10 @@ def curves_of(data: BuzzingData) -> BuzzCurves:
     """Return the curves of data that has been read."""
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [], {})
-    (_, _, people), *_ = data.clue_table.groups()
+    (_, _, people), *teams = data.clue_table.groups()
     right = people["correct"].fill_null(False).to_numpy()
     teams_p = equal_teams_test(people["question"].to_numpy(), people["team"].rank("dense").to_numpy() - 1, right)
-    models = (_teams(data.clue_table, name, kind, part, "") for name, kind, part in data.clue_table.groups()[1:])
+    models = (_teams(data.clue_table, name, kind, part, "") for name, kind, part in teams)
     curves = [*_people(data.clue_table, people, teams_p), *models, *(_run(player) for player in data.runs)]
     return BuzzCurves(None, number(teams_p), GRID.tolist(), curves, data.clue_table.left_out_plays)
 

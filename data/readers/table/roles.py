@@ -114,9 +114,9 @@ class Column:
     @cached_property
     def filler(self) -> str | None:
         """The only negative number, such as -1, which stands for a missing one; None if there is none, or several."""
-        negative = [text for text in self.distinct if (numeral := number(text)) and numeral[0] < 0]
-        whole = len(negative) == 1 < len(self.distinct) and not number(negative[0])[0] % 1  # type: ignore[index]
-        return negative[0] if whole else None
+        negative = {text: numeral[0] for text in self.distinct if (numeral := number(text)) and numeral[0] < 0}
+        whole = len(negative) == 1 < len(self.distinct) and not any(value % 1 for value in negative.values())
+        return next(iter(negative)) if whole else None
 
     @cached_property
     def scale(self) -> str:
@@ -164,6 +164,7 @@ class Guesses:
         unclear: what the table does not show for certain, and the analyst can state.
         stated_in: the column of outputs that state a confidence by the pattern of the mapping.
         offered: which column seems to state one, and by which usual pattern; blank if none does.
+        graded_in_words: whether it is asked what the words of a column of grades mean.
     """
 
     mapping: ColumnMapping
@@ -173,11 +174,13 @@ class Guesses:
     options_sum_to_one: bool = False
     stated_in: str | None = None
     offered: str = ""
+    graded_in_words: bool = False
 
     @property
     def asked(self) -> set[str]:
-        """The roles for which columns are offered."""
-        return {choice.partition("=")[0] for problem in self.unclear if problem.hint != "words" for choice in problem.choices}
+        """The roles for which columns are offered, or explained."""
+        roles = {choice.partition("=")[0] for problem in self.unclear if problem.hint != "words" for choice in problem.choices}
+        return roles | ({"correct"} if self.graded_in_words else set())
 
 
 class _Guessing:
@@ -497,6 +500,7 @@ def _grades_in_words(state: _Guessing, column: Column) -> None:
             f"it holds grades: {', '.join(sorted(unknown))}; how right is each, from 0 to 1, or none if nothing was answered?"
         )
         state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in sorted(unknown)])
+        state.result.graded_in_words = True
     else:
         state.take("correct", column.name, "by its name, and its words mean what was stated")
 

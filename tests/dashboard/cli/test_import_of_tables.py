@@ -43,6 +43,16 @@ def test_a_mapping_is_kept_and_found(cli, copied, path):
     assert "my-results: my results (single), 5 questions, 1 run" in listed_datasets(cli, copied)
 
 
+def test_the_suggested_command_keeps_what_was_said_before(cli, copied, tmp_path):
+    """It repeats the command with more words, of several columns."""
+    (tmp_path / "in.csv").write_text("id,grade,confidence,conf\n" + "q1,A,1,-1\nq2,B,3,.5\nq3,C,5,.7\n")
+    refused = cli("import", tmp_path / "in.csv", "--words", "a=1,b=0", store=copied)
+    assert refused.stderr.rstrip().endswith("--words a=1,b=0 --words 'c=?' --words '1=?,3=?,5=?' --words -1=none")
+    words = ("--words", "a=1,b=0", "--words", "c=None", "--words", "1=.1,3=.5,5=.9", "--words", "-1=none")
+    done = cli("import", tmp_path / "in.csv", *words, "--dry-run", store=copied)
+    assert done.returncode == 0 and "1 abstention" in done.stdout, done.stderr
+
+
 def test_wrong_values_of_options(cli, copied, path):
     for option, value, reason in (
         ("--column", "p_true", "is not ROLE=COLUMN; the roles: question_id"),

@@ -121,7 +121,8 @@ class Incoming:
     def part(self, path: Path) -> Incoming:
         """Return a file of the folder. Readers that ask for the same file share it, so it is opened once."""
         if path not in self._parts:
-            self._parts[path] = Incoming(path, self.staging, f"{self.name}/{path.name}", self._password)
+            below = path.relative_to(self.folder) if self.folder else path.name
+            self._parts[path] = Incoming(path, self.staging, f"{self.name}/{below}", self._password)
         return self._parts[path]
 
     @cached_property

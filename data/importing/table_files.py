@@ -48,6 +48,7 @@ PARQUET = "binary_as_string = true, hive_partitioning = false"
 NOT_UTF8 = "the text is not UTF-8; save the file as UTF-8"
 WRONG_LINE = "this line is not a JSON object"
 NULS = "there are NUL bytes in the first line: this is not text, or it is UTF-16 text; save the file as CSV in UTF-8"
+PICKLE = "a pickle, which is never opened, because it can run any program; write the table as CSV or Parquet"
 # First bytes of files that people mistake for tables, and what to tell them.
 NO_TABLES = {
     b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
@@ -58,6 +59,10 @@ NO_TABLES = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV (UTF-8)",
     b"SQLite format 3": "a SQLite database; write the table as CSV",
     b"ARROW1": "an Arrow file; write it as Parquet",
+    b"\xff\xff\xff\xff": "a stream of Arrow; write it as Parquet",
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), PICKLE),
+    b"\x93NUMPY": "an array of NumPy; write it as CSV, with names of columns",
+    b"\x89HDF": "an HDF5 file; write the table as CSV or Parquet",
     b"Obj\x01": "an Avro file; write it as Parquet",
     b"\x89PNG": "a picture, not a table",
 }

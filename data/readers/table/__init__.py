@@ -15,8 +15,9 @@ from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
-from data.readers.table.build import Builder, stage, stage_large, stem_of, why_in_memory
+from data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
 from data.readers.table.cells import number
+from data.readers.table.folders import Names, names_by_path
 from data.readers.table.read import TOO_LARGE, Table, read_tables
 from data.readers.table.roles import Column, Guesses, guess_roles
 
@@ -33,7 +34,8 @@ These rules decide the rest:
 - **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. If a dataset has
   the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created, named
   after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is `forecast`.
-  A dataset that came from a table gets the questions that a later table adds.
+  A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same questions are
+  of one dataset: what their paths have in common is its name, and what they differ by is the model.
 - **Runs.** Each column of confidences is a run, whose elicitation is the name of the column. So is each model, and each day if
   the model answered the same questions on several. Without a column of models, the model is named after the file. Columns
   of several models, such as `gpt-4o_answer` and `gpt-4o_confidence` beside those of another, `confidence_a` and `correct_a`, or
@@ -41,22 +43,28 @@ These rules decide the rest:
   no known models, you are asked what they are. Columns of people are left alone. Rows of one
   question with several samples or told thresholds are samples of one run; the threshold is an attribute.
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
-  holds percentages. Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as
+  holds percentages. `8/10` and `85 out of 100` are percentages, and so are texts with one percentage each, such as `High (85%)`.
+  Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as
   -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence.
 - **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
-  lists of them. Of two options, one column is enough. The confidence is the probability of the option that was chosen or, if no
+  lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1` or
+  lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if no
   column says which, of the most probable one.
 - **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
   column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
-  "A or B" or end in parentheses. Other guesses are graded by Clueline's rules.
+  "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two names options by letters and the
+  other by numbers or their texts, these are read as letters. Of a list of reference answers, each is right.
+- **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,
+  gets a row for each answer. Of a log whose records have a `type`, those of types without an answer are left out, and counted.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
   this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
-- **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`. A blank guess is unparsed, unless a column
-  says that it is right or wrong. A column of errors, with a text or yes where nothing was answered, says which calls failed.
+- **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`, and `refused` in place of a confidence. A
+  blank guess is unparsed, unless a column says that it is right or wrong. A column of errors, with a text or yes where nothing
+  was answered, says which calls failed.
 """,
 )
 # Roles without which nothing speaks for a table of answers.
@@ -104,11 +112,13 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     guesses = guess_roles(table, _stated(table, options))
     roles = guesses.mapping.roles
     judged = bool({"correct", "wrong", "outcome"} & roles.keys()) or {"guess", "answer"} <= roles.keys()
+    if others == {"responses"} and "question_id" not in columns:
+        return True  # which a table of Clueline's own form cannot do without
     if not judged and ("correct" not in guesses.asked or (others == {"lifeeval"} and _are_ages(table))):
         return False
     if others == {"responses"} and stored:
         foreign = [name for role in ("model", "guess", "correct") for name in roles.get(role, ()) if role not in columns]
-        return "question_id" not in columns or bool(foreign)
+        return bool(foreign)
     return others != {"forecasts"} or not options.dataset
 
 
@@ -150,10 +160,11 @@ def _parts(folder: Path, incoming: Incoming) -> Iterator[Incoming]:
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None:
-        _add(incoming, _read(incoming), staging, options)
+        _add(incoming, Names(stem_of(incoming.name), stem_of(incoming.name)), staging, options)
         return
     seen: dict[bytes, str] = {}
     skipped: list[str] = []
+    tables: dict[str, Incoming] = {}
     for part in _parts(incoming.folder, incoming):
         with part.path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
@@ -161,13 +172,16 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             staging.report.lines.append(f"{part.name}: the same as {seen[digest]}, read once")
         elif _is_table(part):
             seen[digest] = part.name
-            with staging.report.collecting():
-                _add(part, _read(part), staging, options)
+            tables[part.path.relative_to(incoming.folder).as_posix()] = part
         else:
             skipped.append(part.name)
+    contents = {path: _questions_of(_read(part)[0], options) for path, part in tables.items()}
+    for path, names in names_by_path(stem_of(incoming.name), contents).items():
+        with staging.report.collecting():
+            _add(tables[path], names, staging, options)
     if skipped:
-        names = ", ".join(skipped)[:500]
-        staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {names}")
+        listed = ", ".join(skipped)[:500]
+        staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {listed}")
     if not seen:
         raise refuse(incoming.name, "no file in it is a table of answers", hint="format")
 
@@ -183,7 +197,17 @@ def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
     return replace(mapping, percent=True) if options.percent else mapping
 
 
-def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: ImportOptions) -> None:
+def _questions_of(table: Table, options: ImportOptions) -> dict[str, str]:
+    """Return the texts and answers of a table's questions by id; empty if too few answers, and no texts, tell them apart."""
+    builder = Builder(table, guess_roles(table, _stated(table, options)), options, "", "")
+    texts, answers = builder.cells("question"), builder.cells("answer")
+    rows = zip(builder.question_ids(), texts, answers, strict=True)
+    contents = {question: f"{text}\n{right}" for question, text, right in rows if text or right}
+    return contents if any(texts) or len(contents) >= MIN_ALIKE else {}
+
+
+def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOptions) -> None:
+    tables = _read(incoming)
     if not tables:
         raise refuse(incoming.name, "there are no rows below the header")
     used = [table for table in tables if len(tables) == 1 or _is_of_answers(table)]
@@ -198,12 +222,14 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
             raise Refused([Problem(table.name, 1, name, None, reason) for name in unknown])
         stored = bool(options.dataset and staging.dataset(options.dataset))
         guesses = guess_roles(table, stated, graded=stored, repeats=options.repeats is not None)
-        builder = Builder(table, guesses, options, stem_of(incoming.name))
+        builder = Builder(table, guesses, options, *names)
         if table.delimiter is not None and not guesses.unclear and (why := why_in_memory(builder)):
             raise refuse(table.name, f"{TOO_LARGE}, for {why}; split it into several files")
         staging.report.mappings.append(guesses.mapping)
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
+        if table.left_out:
+            staging.report.warnings.append(f"{table.name}: records that hold no answer were left out: {table.left_out}")
         if stated.name:
             staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
@@ -213,7 +239,7 @@ def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: Imp
         if guesses.offered:
             staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
         if not guesses.mapping.column("model") and not options.model:
-            staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
+            staging.report.warn(f"{table.name}: no column names the model; its runs are called {names.model}", "model")
         if table.delimiter is None:
             stage(builder, staging)
         else:

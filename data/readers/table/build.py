@@ -31,7 +31,9 @@ from data.readers.responses import read_file, report_attributes
 from data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
+    DECLINED,
     MISSING,
+    OUT_OF,
     ROUNDING,
     TRUTH,
     YES_AND_NO,
@@ -77,15 +79,17 @@ class Questions:
 
 @dataclass
 class Builder:
-    """Builds the rows of one table. ``stem`` names what the table does not: its dataset and its model."""
+    """Builds the rows of one table. ``dataset`` and ``model`` are names for what the table does not name."""
 
     table: Table
     guesses: Guesses
     options: ImportOptions
-    stem: str
+    dataset: str
+    model: str
 
     def __post_init__(self) -> None:
         self.mapping = self.guesses.mapping
+        self.table = replace(self.table, columns=self.table.columns | self.guesses.read_as)
         self.rows = range(len(self.table))
         self.rounded = 0
         self.unresolved = 0
@@ -107,7 +111,7 @@ class Builder:
         """Return the id of each row's dataset."""
         if self.options.dataset:
             return [self.options.dataset] * len(self.table)
-        return [dataset_id(stated or self.stem) or "table" for stated in self.cells("dataset")]
+        return [dataset_id(stated or self.dataset) or "table" for stated in self.cells("dataset")]
 
     def questions(self, ids: Sequence[str], datasets: Sequence[str]) -> dict[str, Questions]:
         """Return the questions by dataset. Rows of one question must not contradict each other."""
@@ -170,13 +174,14 @@ class Builder:
         rows: list[dict[str, object]] = []
         for name, shares, distributions in [*self.confidences(), *self.scores()]:
             score = next((role for role in SCORES if name in self.mapping.roles.get(role, ())), None)
+            stated = [*map(given, self.table.columns.get(name, [None] * len(self.table)))]
             for n in self.rows:
                 if self.is_forecast and outcomes[n] is None:
                     continue
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
                 is_failed = failed[n]
                 declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
-                declined = declined or (grades[n] or "").lower() in not_answered
+                declined = declined or (grades[n] or "").lower() in not_answered or (stated[n] or "").lower() in DECLINED
                 if declined:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
@@ -188,7 +193,7 @@ class Builder:
                 scores = {role: repr(share) if state == "scored" and role == score else None for role in SCORES}
                 share, distribution = (None, None) if state else (share, distributions[n])
                 rows.append({
-                    "dataset": datasets[n], "model": models[n] or self.options.model or self.stem,
+                    "dataset": datasets[n], "model": models[n] or self.options.model or self.model,
                     "elicitation": self.options.elicitation or elicitations[n].format(name), "question_id": ids[n],
                     "clue": clues[n], "guess": YES if self.is_forecast and not is_failed else guess, "confidence": share,
                     "options": distribution, "correct": None if state in ("abstained", "unparsed") else correct,
@@ -319,7 +324,7 @@ class Builder:
             if text is not None and text.lower() in self.mapping.words:
                 shares.append(self.mapping.words[text.lower()])
             elif numeral is None:
-                self.unread[name] += text is not None
+                self.unread[name] += text is not None and text.lower() not in DECLINED
                 shares.append(None)
             else:
                 shares.append(self.inside(numeral[0] / 100 if percent or numeral[1] else numeral[0]))
@@ -423,8 +428,11 @@ def why_in_memory(builder: Builder) -> str:
     mapping, options = builder.mapping, builder.options
     lacking = sorted({"question_id", "correct", "confidence"} - mapping.roles.keys())
     further = sorted(mapping.roles.keys() - IN_PLACE) + ["dataset"] * bool(mapping.column("dataset") and not options.dataset)
-    if mapping.words or builder.guesses.stated_in:
+    confidences = (text or "" for name in mapping.roles.get("confidence", ()) for text in builder.table.columns[name])
+    if mapping.words or builder.guesses.stated_in or any(map(OUT_OF.fullmatch, confidences)):
         return "confidences are in words or in a text"
+    if builder.guesses.read_as:
+        return f"the cells of {next(iter(builder.guesses.read_as))} are read in another form"
     return f"it has no column for {lacking[0]}" if lacking else f"it has a column for {further[0]}" if further else ""
 
 
@@ -460,7 +468,8 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
         ids = once["question_id"].to_list()
         cells = {mapping.roles[role][0]: once[role].to_list() for role in roles}
         asked = replace(builder.guesses, mapping=replace(mapping, roles={role: mapping.roles[role] for role in roles}))
-        questions = Builder(Table(table.name, cells, [f"question {name}" for name in ids]), asked, options, builder.stem)
+        rows = Table(table.name, cells, [f"question {name}" for name in ids])
+        questions = Builder(rows, asked, options, builder.dataset, builder.model)
         if (staged := _stage_questions(questions, staging, ids, questions.datasets())) is None:
             return None
         (home,) = {*staged[0].values()}
@@ -502,7 +511,7 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
                 final["elicitation"] = f"{how} || {literal(f', {name}')}" if len(confidences) > 1 else how
             final |= {safe_name(other): number_of[other] for other in mapping.roles.get("attribute", ())}
             file = opened(first, rows | {share: plain}, own | {"state": state}, final)
-            named = replace(options, model=options.model or builder.stem, elicitation=options.elicitation or name)
+            named = replace(options, model=options.model or builder.model, elicitation=options.elicitation or name)
             read_file(file, staging, replace(named, dataset=home, percent=percent, align=None))
             range_ = "select min(confidence) filter (confidence > 0), max(confidence) from loaded"
             least, most = staging.connection.execute(range_).fetchall()[0]
@@ -580,7 +589,7 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
         raise refuse(name, reason, hint="dataset")
     if known is None:
         named = (text for text in builder.cells("dataset") if text and dataset_id(text) == stated)
-        title = builder.options.title or next(named, builder.options.dataset or builder.stem)
+        title = builder.options.title or next(named, builder.options.dataset or builder.dataset)
         classes = [YES, NO] if kind == FORECAST else list(builder.options.classes) or None
         staging.add_dataset(name, dataset, kind=kind, title=title, source=SOURCE, classes=classes)
     else:

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from data.readers.shared.evaluation_log import parsed
 
 MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "#n/a", "-"}
 NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?) ?(%?)")
+OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?) ?(?:/|out of|von) ?(10|100)")
+ONE_PERCENTAGE = re.compile(r"\D*(\d+(?:[.,]\d+)?) ?%\D*")
 VERDICT = re.compile(r"\[RESULT\]\s*\(?(\d)")  # as judges of the Prometheus family write it; the last one counts
 LETTER = re.compile(r"\(?([A-Za-z0-9])\)?[.:)]?")
 LETTER_WITH_TEXT = re.compile(r"\(?([A-Z])(?:\)|[.:)])\s+\S.*", re.DOTALL)
+ALTERNATIVES = re.compile(r"(.*?) \[or (.*)\]", re.DOTALL)  # as ``answer_line`` writes them
 IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
 TRUTH = {
     **dict.fromkeys(["true", "yes", "ja", "oui", "sí", "si", "y", "t", "c", "correct", "right", "richtig", "wahr", "pass",
-                     "passed", "vrai", "1", "1.0"], 1.0),
+                     "passed", "vrai", "1", "1.0", "✓", "✔", "✔️", "✅", "☑"], 1.0),
     **dict.fromkeys(["partially correct", "partly correct", "partial"], 0.5),
     **dict.fromkeys(["false", "no", "nein", "non", "n", "f", "i", "incorrect", "wrong", "falsch", "fail", "failed", "faux",
-                     "0", "0.0"], 0.0),
+                     "0", "0.0", "✗", "✘", "❌", "✖", "✖️"], 0.0),
 }  # fmt: skip
 YES_AND_NO = {"true", "yes", "ja", "oui", "sí", "si", "false", "no", "nein", "non", "wahr", "falsch", "vrai", "faux"}
 ABSTENTIONS = {
     "idk", "i don't know", "i do not know", "abstain", "abstained", "abstention", "refuse", "refused", "refusal", "unsure",
     "weiß nicht", "weiss nicht", "no answer", "declined", "skip", "skipped", "not attempted", "not_attempted", "unattempted",
 }  # fmt: skip
+DECLINED = ABSTENTIONS - {"unsure"}  # in place of a confidence, which "unsure" is
 MAX_LABELS = 40  # different letters or numbers that can be the labels of answers
 MAX_CLASSES, MIN_REPEATS = 10, 5  # names of classes at most, each of them repeated so often on average
 ROUNDING = 1e-9  # by how much a confidence may exceed its range because of floating-point sums
@@ -44,12 +48,30 @@ def given(cell: str | None) -> str | None:
 def number(text: str | None) -> tuple[float, bool] | None:
     """Return the number in a cell, with a decimal point or comma, and whether a percent sign follows it; None if it is no number.
 
+    So many out of 10, or of 100, are percentages.
+
     >>> number("85 %"), number(",85"), number("1.5e-3"), number("1,234.5"), number("high")
     ((85.0, True), (0.85, False), (0.0015, False), None, None)
+    >>> number("8/10"), number("85 out of 100"), number("3/4")
+    ((80.0, True), (85.0, True), None)
     """
-    match = NUMBER.fullmatch(text.strip()) if text is not None else None
-    value = float(match[1].replace(",", ".")) if match else math.nan
-    return (value, bool(match[2])) if match and math.isfinite(value) else None
+    if text is None:
+        return None
+    if match := NUMBER.fullmatch(text.strip()):
+        value = float(match[1].replace(",", "."))
+        return (value, bool(match[2])) if math.isfinite(value) else None
+    match = OUT_OF.fullmatch(text.strip())
+    return (100 * float(match[1].replace(",", ".")) / int(match[2]), True) if match else None
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """Return the probabilities of options from their logits, or from log-probabilities, which need not sum to one.
+
+    >>> softmax([0.0, 0.0]), [round(share, 3) for share in softmax([1.0, -1.0])]
+    ([0.5, 0.5], [0.881, 0.119])
+    """
+    weights = [math.exp(logit - max(logits)) for logit in logits]
+    return [weight / sum(weights) for weight in weights]
 
 
 def truth(text: str | None) -> float | None:
@@ -80,6 +102,18 @@ def listed(text: str | None) -> list[str] | None:
     entries = parsed(text)
     entries = list(entries.values()) if isinstance(entries, dict) else entries
     return [str(entry) for entry in entries] if isinstance(entries, list) else None
+
+
+def answer_line(answers: Iterable[str]) -> str | None:
+    """Return several answers, any of which is right, as one answer line; None if there are none.
+
+    >>> answer_line(["Istanbul", "Constantinople", "Istanbul"]), answer_line(["A", "C"]), answer_line([])
+    ('Istanbul [or Constantinople]', 'A or C', None)
+    """
+    texts = [text for text in dict.fromkeys(" ".join(re.sub(r"[\[\];]", " ", text).split()) for text in answers) if text]
+    if len(texts) < 2 or all(map(LETTER.fullmatch, texts)):
+        return " or ".join(texts) or None
+    return f"{texts[0]} [or {'; or '.join(texts[1:])}]"
 
 
 def answer(text: str) -> str:
@@ -125,7 +159,8 @@ def _readings(text: str) -> list[set[str]]:
 
 
 def _forms(text: str) -> set[str]:
-    return {answer(form) for form in {text}.union(*_readings(text))}
+    line = ALTERNATIVES.fullmatch(text)
+    return {answer(form) for form in {text}.union(*_readings(text), [line[1], *line[2].split("; or ")] if line else [])}
 
 
 def are_labels(texts: Sequence[str | None]) -> bool:

@@ -13,18 +13,21 @@ question_id: question id, questionid, qid, id, item, item id, prompt id, uid, uu
     id, task id, sample id, instance id, question number, question nr, question index, frage id, frage nr, nr, number,
     q id, case id
 question: question, question text, question title, prompt, prompt text, query, problem, input, inputs, question prompt, frage,
-    aufgabe, fragetext, item text, statement, claim, q
+    aufgabe, fragetext, item text, input text, statement, claim, q
 choices: choices, options, answer options, answer choices, antwortoptionen, alternatives
 answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
     answer, ref, expected, expected answer, ideal, ideal answer, solution, key, answer key, correct answer, correct letter,
     correct label, correct option, correct choice, right answer, right letter, true answer, true label, true letter, y true,
-    true class, actual, actual answer, gt, gt answer, ground truth answer, ground truth label, musterlösung, lösung,
-    sollantwort, richtige antwort, korrekte antwort
+    true class, true value, actual, actual answer, actual value, real answer, gt, gt answer, ground truth answer, ground
+    truth label, target text, reference text, gold text, answer idx, answer index, gold idx, gold index, target idx, target
+    index, correct idx, correct index, label idx, cop, aliases, answer aliases, accepted answer, acceptable answer, answers
+    text, musterlösung, lösung, sollantwort, richtige antwort, korrekte antwort
 guess: guess, prediction, predicted, pred, predicted answer, predicted letter, predicted label, predicted option, y
     pred, response, model response, llm response, extracted, extracted answer, parsed answer, reply, completion,
     output, outputs, output answer, model answer, model output, model choice, model letter, model prediction, llm answer,
     chosen, chosen answer, chosen option, chosen letter, selected, selected answer, selected option, said, given answer,
-    final answer, generated, generation, generated answer, generated text, modellantwort, vorhersage
+    final answer, generated, generation, generated answer, generated text, greedy text, output text, predicted text,
+    predicted value, picked, modellantwort, vorhersage
 either: answer, antwort, letter, label, réponse, respuesta, option, choice
 correct: correct, is correct, iscorrect, correctness, right, is right, hit, accurate, richtig, korrekt, answer
     correct, answered correctly, was correct, judged correct, solved, exact match, correcto, score, judge score,

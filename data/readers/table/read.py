@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import islice
 from string import ascii_uppercase
@@ -21,8 +22,8 @@ from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
 from data.readers.shared.evaluation_log import parsed
-from data.readers.table.cells import answer, given, number, truth
-from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
+from data.readers.table.cells import answer, given, number, softmax, truth
+from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, tokens, words
 
 MAX_BYTES = 2**28  # of a table that is read into memory as a whole
 LARGE = MAX_BYTES  # of a CSV; beyond, a sample shows what its columns are
@@ -33,9 +34,16 @@ MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
 TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+KIND = "type"  # key of the kinds of records in a log, as those of OpenAI's evals
+SAID = {"guess", "correct", "confidence"}  # roles of which records of answers have one
 ANSWER = "model answer"  # column with the answer of each
 ANSWERED = {"guess", "either", "correct", "confidence", "certainty", "uncertainty"}  # roles of what a model says, and its grade
 LISTS = {"probs", "probabilities", "softmax", "distribution"}  # words that name lists with a probability for each option
+LOGITS = {"logits", "logprobs"}  # words that name lists with a logit for each option, or objects with a log-probability for each
+# A column with the logit or log-probability of one option.
+LOGIT = re.compile(r"(.*log[\W_]?(?:it|prob|likelihood)s?[\W_]*)([a-z]|\d\d?|yes|no|true|false)", re.IGNORECASE)
+OF_ALL = ({"yes", "no"}, {"true", "false"})  # names of all options
+VARIABLES, VALUE = {"variable", "metric", "measure", "field"}, "value"  # columns of a table with a row for each cell
 SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
 NOT_TEXT = "this is neither text in a known encoding nor another file that is read as a table"
@@ -46,7 +54,7 @@ class Table:
     """A table of texts: columns by name, of equal length; None is a missing cell.
 
     ``places`` says where each row is. ``encoding`` is blank if the text is Unicode. ``delimiter`` is that of the large CSV of
-    which these are some rows; None if they are the whole table.
+    which these are some rows; None if they are the whole table. ``left_out`` says which records of JSON are no answers.
     """
 
     name: str
@@ -54,6 +62,7 @@ class Table:
     places: list[str]
     encoding: str = ""
     delimiter: str | None = None
+    left_out: str = ""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -63,11 +72,11 @@ def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
     """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
 
     Columns of several models become rows of each; see ``_by_series``. Lists of probabilities become columns; see ``_by_option``.
-    Of a large CSV, rows from all parts are read.
+    Rows of one answer become one; see ``_by_answer``. Of a large CSV, rows from all parts are read.
     """
     if part := _part_of_csv(incoming):
         return [part]
-    return [_by_option(_by_series(table)) for table in _tables_of(incoming, staging)]
+    return [_by_option(_by_series(_by_answer(table))) for table in _tables_of(incoming, staging)]
 
 
 def _part_of_csv(incoming: Incoming) -> Table | None:
@@ -96,6 +105,7 @@ def _part_of_csv(incoming: Incoming) -> Table | None:
         or [*table.columns] != [name.strip() for name in header]
         or _series(table)
         or _by_option(table) is not table
+        or _by_answer(table) is not table
     ):
         return None
     table.delimiter = delimiter
@@ -135,6 +145,35 @@ def _decoded(name: str, content: bytes) -> tuple[str, str]:
     raise refuse(name, NOT_TEXT)
 
 
+# -- rows of one answer -------------------------------------------------------------------------------------------------
+
+
+def _by_answer(table: Table) -> Table:
+    """Give each answer one row, if a table has a row for each cell: its name in a column such as ``variable``, its ``value``."""
+    named = {" ".join(words(name)): name for name in table.columns}
+    name = next((named[word] for word in VARIABLES & named.keys()), "")
+    if not name or VALUE not in named:
+        return table
+    variables = [given(cell) or "" for cell in table.columns[name]]
+    roles = {role for variable in {*variables} for role in roles_of_phrase(words(variable))}
+    if len(roles & ANSWERED) < 2 or {*variables} & table.columns.keys():
+        return table
+    keys = [other for other in table.columns if other not in (name, named[VALUE])]
+    answers: dict[tuple[str | None, ...], dict[str, str | None]] = {}
+    places = []
+    for n, place in enumerate(table.places):
+        key = tuple(table.columns[other][n] for other in keys)
+        if key not in answers:
+            answers[key] = {}
+            places.append(place)
+        if variables[n] in answers[key]:
+            return table  # several answers are not told apart
+        answers[key][variables[n]] = table.columns[named[VALUE]][n]
+    columns = {other: [key[n] for key in answers] for n, other in enumerate(keys)}
+    columns |= {variable: [row.get(variable) for row in answers.values()] for variable in dict.fromkeys(variables)}
+    return replace(table, columns=columns, places=places)
+
+
 # -- columns of several models -----------------------------------------------------------------------------------------
 
 
@@ -160,7 +199,7 @@ def _by_series(table: Table) -> Table:
         held = ANSWER if "either" in roles_of_phrase(words(what)) else what if what not in columns else f"{what} of model"
         columns[held] = [table.columns[series[name][what]][n] for _, n, name in rows]
     columns[MODELS if of_models else SERIES] = [labels[name] for _, _, name in rows]
-    return Table(table.name, columns, [place for place, _, _ in rows], table.encoding)
+    return replace(table, columns=columns, places=[place for place, _, _ in rows])
 
 
 def _series(table: Table) -> dict[str, dict[str, str]]:
@@ -207,11 +246,14 @@ def _without_path(names: list[str]) -> list[str]:
 def _by_option(table: Table) -> Table:
     """Give each option a column of its own, if a column holds lists of probabilities that add up to 1, or objects of these.
 
-    Lists go by number from 0 or, where guesses or reference answers are letters, by letter.
+    Lists go by number from 0 or, where guesses or reference answers are letters, by letter. Logits become probabilities.
     """
+    if (normalised := _normalised(table)) is not table:
+        return normalised
     for name, cells in table.columns.items():
         named = {*words(name)}
-        rows = [_probabilities(cell) for cell in cells] if named & LISTS and not named & (NO_CONFIDENCE | OTHERS_CORRECT) else []
+        of_options = named & (LISTS | LOGITS) and not named & (NO_CONFIDENCE | OTHERS_CORRECT)
+        rows = [_probabilities(cell, named & LOGITS) for cell in cells] if of_options else []
         options = next(([*row] for row in rows if row), [])
         if not options or not all(row is None or [*row] == options for row in rows):
             continue
@@ -220,8 +262,27 @@ def _by_option(table: Table) -> Table:
         columns = {other: list(others) for other, others in table.columns.items() if other != name}
         for option, letter in zip(options, letters, strict=True):
             columns[f"{name}_{letter}"] = [None if row is None else repr(row[option]) for row in rows]
-        return Table(table.name, columns, table.places, table.encoding)
+        return replace(table, columns=columns)
     return table
+
+
+def _normalised(table: Table) -> Table:
+    """Give columns with the logit or log-probability of each option the probabilities instead."""
+    families: dict[str, dict[str, str]] = {}
+    for name in table.columns:
+        if match := LOGIT.fullmatch(name):
+            families.setdefault(match[1], {})[match[2].lower()] = name
+    columns = dict(table.columns)
+    for family in families.values():
+        firsts = [{*ascii_uppercase[: len(family)].lower()}, *({str(n + start) for n in range(len(family))} for start in (0, 1))]
+        cells = [[number(given(cell)) for cell in table.columns[name]] for name in family.values()]
+        if len(family) < 2 or family.keys() not in (*firsts, *OF_ALL) or not all(map(any, cells)):
+            continue
+        rows = [softmax([numeral[0] for numeral in row]) if all(row) else None for row in zip(*cells, strict=True)]
+        for n, name in enumerate(family.values()):
+            columns[f"{name} (softmax)"] = [repr(row[n]) if row else None for row in rows]
+            del columns[name]
+    return replace(table, columns=columns) if columns.keys() != table.columns.keys() else table
 
 
 def _have_letters(table: Table, count: int) -> bool:
@@ -231,14 +292,21 @@ def _have_letters(table: Table, count: int) -> bool:
     return any({answer(text) for cell in cells if (text := given(cell))} <= letters for cells in answers if any(cells))
 
 
-def _probabilities(cell: str | None) -> dict[str, float] | None:
-    """Return the probabilities in a list or an object, by option. Empty if a cell holds something else, None if it is blank."""
+def _probabilities(cell: str | None, of_logits: Collection[str] = ()) -> dict[str, float] | None:
+    """Return the probabilities in a list or an object, by option. Empty if a cell holds something else, None if it is blank.
+
+    ``of_logits`` are words that say that these are logits or, in objects, log-probabilities.
+    """
     if (text := given(cell)) is None:
         return None
     value = parsed(text) if text[0] in "[{" else None
     shares = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
     if not isinstance(shares, dict) or not 1 < len(shares) <= len(ascii_uppercase):
         return {}
+    numbers = [share for share in shares.values() if isinstance(share, int | float) and math.isfinite(share)]
+    if of_logits:
+        normalise = len(numbers) == len(shares) and (isinstance(value, dict) or "logits" in of_logits)
+        return dict(zip(shares, softmax(numbers), strict=True)) if normalise else {}
     fitting = all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values())
     return shares if fitting and abs(sum(shares.values()) - 1) <= SUM_TOLERANCE else {}
 
@@ -335,6 +403,8 @@ def _of_json(name: str, text: str) -> Table:
 def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     """Find the rows of a JSON document: a list of objects, objects by id, columns by name, or one of these within an object.
 
+    Columns are lists, or objects whose keys are the numbers of rows.
+
     ``columns`` with a list of rows, ``data``, is how pandas splits a table, and MLflow its results.
     """
     if isinstance(document, list):
@@ -345,6 +415,10 @@ def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(r, list) and len(r) == len(columns) for r in data):
         return [(f"entry {n}", dict(zip(map(str, columns), row, strict=True))) for n, row in enumerate(data, start=1)]
     values = list(document.values())
+    numbered = len(values) > 1 and _are_objects(values) and all(key.isdecimal() for value in values for key in value)
+    if numbered and any(map(roles_of, document)):
+        keys = dict.fromkeys(key for value in values for key in value)
+        return [(f"entry {key}", {name: value.get(key) for name, value in document.items()}) for key in keys]
     by_column = len(values) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
     if by_column and values[0] and not any(isinstance(cell, dict) for value in values for cell in value):
         return [(f"entry {n + 1}", {key: document[key][n] for key in document}) for n in range(len(values[0]))]
@@ -365,10 +439,16 @@ def _are_objects(values: object) -> bool:
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
     records = _of_predictions(records)
     rows = [_flat(_of_chat(record)) for _, record in records]
+    answered = {row.get(KIND) for row in rows if any({*roles_of_phrase(tokens(key))} & SAID for key in row)}
+    answered = answered - {None} or answered  # a record without a kind beside others is about the whole log
+    others = Counter(row.get(KIND) for row in rows if answered and row.get(KIND) not in answered)
+    places = [place for (place, _), row in zip(records, rows, strict=True) if row.get(KIND) not in others]
+    rows = [row for row in rows if row.get(KIND) not in others]
     names = list(dict.fromkeys(key for row in rows for key in row))
     if len(names) > MAX_COLUMNS:
         raise refuse(name, f"the rows have more than {MAX_COLUMNS:,} different keys")
-    return Table(name, {key: [row.get(key) for row in rows] for key in names}, [place for place, _ in records])
+    left_out = ", ".join(f"{count:,} of {KIND} {kind or 'none'}" for kind, count in others.items())
+    return Table(name, {key: [row.get(key) for row in rows] for key in names}, places, left_out=left_out)
 
 
 def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -10,11 +10,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
+from string import ascii_uppercase
 
 from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
 from data.importing.report import Hint, Problem
 from data.plurals import counted
-from data.readers.table.cells import ABSTENTIONS, ROUNDING, agree, answer, are_labels, given, listed, number, truth
+from data.readers.table.cells import (
+    ABSTENTIONS,
+    DECLINED,
+    ONE_PERCENTAGE,
+    ROUNDING,
+    agree,
+    answer,
+    answer_line,
+    are_labels,
+    given,
+    listed,
+    number,
+    truth,
+)
 from data.readers.table.names import (
     BESIDE_CORRECT,
     EITHER,
@@ -33,7 +48,7 @@ from data.readers.table.names import (
     tokens,
     words,
 )
-from data.readers.table.read import LISTS, SERIES, SHEET, SUM_TOLERANCE, Table
+from data.readers.table.read import LISTS, LOGITS, SERIES, SHEET, SUM_TOLERANCE, Table
 from data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
@@ -41,16 +56,20 @@ MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
+MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
 MAX_TOLD = 10  # different thresholds that models are told
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words in names such as prob_A.
-OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "option", "choice", "class"} | LISTS
+OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "option", "choice", "class", "log", "logit", "logprob"}
+OPTION_WORDS |= {"loglikelihood"} | LISTS | LOGITS
 NUMBERED, LETTERED = {str(n) for n in range(100)}, {*"abcdefghij"}  # options that may be named without occurring
 MAX_OPTIONS = 26
 SHARES = ("unit", "percent", "unclear")  # scales of probabilities
 ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
 OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
 OF_CLASS = re.compile(r"class[\W_]?\d", re.IGNORECASE)  # a class that a name numbers, not the one that was predicted
+OPTION_TEXT = re.compile(r"(?:op|opt|option|choice|answer|ans)?[\W_]*([a-j]|\d)", re.IGNORECASE)  # names of their columns
+OF_INTERVALS = {"lower", "upper", "low", "high", "interval"}
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -81,7 +100,8 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        return bool(self.present) and len(self.numbers) >= MIN_FITTING * len(self.present)
+        stated = [text for text in self.present if text.lower() not in DECLINED]
+        return bool(self.numbers) and len(self.numbers) >= MIN_FITTING * len(stated)
 
     @cached_property
     def is_index(self) -> bool:
@@ -165,6 +185,7 @@ class Guesses:
         stated_in: the column of outputs that state a confidence by the pattern of the mapping.
         offered: which column seems to state one, and by which usual pattern; blank if none does.
         graded_in_words: whether it is asked what the words of a column of grades mean.
+        read_as: by column, the cells that count instead of those in the file, such as letters instead of numbers of options.
     """
 
     mapping: ColumnMapping
@@ -175,6 +196,7 @@ class Guesses:
     stated_in: str | None = None
     offered: str = ""
     graded_in_words: bool = False
+    read_as: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
     def asked(self) -> set[str]:
@@ -223,6 +245,13 @@ class _Guessing:
     def take(self, role: str, name: str, reason: str) -> None:
         self.roles[role] = (*self.roles.get(role, ()), name)
         self.result.reasons[name] = reason
+
+    def read_as(self, name: str, cells: list[str | None], how: str = "") -> None:
+        """Let other cells of a column count. ``how`` is added to the reason for its role."""
+        self.columns[name] = Column(name, cells)
+        self.result.read_as[name] = cells
+        if how:
+            self.result.reasons[name] = f"{self.result.reasons[name]}; {how}"
 
     def has(self, *roles: str) -> bool:
         return any(role in self.roles for role in roles)
@@ -330,7 +359,7 @@ def _chosen(state: _Guessing) -> None:
     If they differ by one letter, as in ``small_choiceA_probs``, this must explain a column of right and wrong. Otherwise they
     must name all reference answers.
     """
-    if state.has("options", "guess") or state.named("guess"):
+    if state.has("options", "guess") or any(map(_is_answer, state.named("guess"))):
         return
     keys = [column] if (column := state.column("answer")) else [*state.named("answer"), *state.named(EITHER)]
     for key in keys:  # of answers of which the name does not say whose they are, only bare ones such as "label"
@@ -369,9 +398,13 @@ def _answers(state: _Guessing) -> None:
     def plain(role: str) -> list[Column]:
         return [column for column in state.named(role) if _is_answer(column)]
 
+    for column in [state.columns[name] for name in state.roles.get("answer", ())] or state.named("answer"):
+        if column.is_list:
+            state.read_as(column.name, [text and answer_line(listed(text) or [text]) for text in column.texts])
     references = [state.column("answer")] if state.has("answer") else plain("answer")
     guesses = [state.column("guess")] if state.has("guess") else plain("guess")
-    either = [c for c in plain(EITHER) if not (c.is_two_valued and tokens(c.name) == ("label",))]
+    offered = _option_columns(state)
+    either = [c for c in plain(EITHER) if not (c.is_two_valued and tokens(c.name) == ("label",)) and c not in offered]
     found_references = [column for column in references if column]
     found_guesses = [column for column in guesses if column]
     if len(found_guesses) > 1 or len(found_references) > 1:
@@ -385,7 +418,7 @@ def _answers(state: _Guessing) -> None:
             found_references = found_references[:1]
     why = "by its name"
     if not found_references and found_guesses:
-        shared = [column for column in either if _overlap(found_guesses[0], column)]
+        shared = [c for c in either if _overlap(found_guesses[0], c) or _translation(state, found_guesses[0], c)]
         if len(shared) == 1:
             found_references, why = shared, f"it is an answer, and {found_guesses[0].name} is the model's"
             either = []
@@ -397,6 +430,48 @@ def _answers(state: _Guessing) -> None:
     for role, columns in (("answer", found_references), ("guess", found_guesses)):
         if columns and not state.has(role):
             state.take(role, columns[0].name, why if role == "answer" else "by its name")
+    if found_guesses and found_references and (other := _translation(state, found_guesses[0], found_references[0])):
+        state.read_as(*other)
+
+
+def _translation(state: _Guessing, guess: Column, reference: Column) -> tuple[str, list[str | None], str] | None:
+    """Read two columns in one form, if one names options by letters, and the other by numbers or their texts.
+
+    Returns the column that is read in another way, its cells, and how they are read; None if the two agree or cannot be compared.
+    """
+    if _overlap(guess, reference):
+        return None
+    for one, other in ((guess, reference), (reference, guess)):
+        if not {answer(text) for text in one.distinct} <= LETTERED:
+            continue
+        numbers = {int(text) for text in other.distinct if text.isdecimal()}
+        first = 0 if 0 in numbers else 1
+        if len(numbers) == len(other.distinct) and 0 < max(numbers) < MAX_OPTIONS:
+            letters = [text and ascii_uppercase[int(text) - first] for text in other.texts]
+            return other.name, letters, f"{first} is option A"
+        rows = zip(other.texts, _option_texts(state), strict=False)
+        places = [next((n for n, option in enumerate(o) if text and answer(option) == answer(text)), None) for text, o in rows]
+        if sum(place is not None for place in places) >= MIN_FITTING * max(1, len(other.present)):
+            letters = [text if n is None else ascii_uppercase[n] for n, text in zip(places, other.texts, strict=True)]
+            return other.name, letters, "its texts are those of the options"
+    return None
+
+
+def _option_texts(state: _Guessing) -> list[list[str]]:
+    """Return the texts of the options of each row: from a column of lists, or from a column for each; empty if there are none."""
+    if column := state.column("choices"):
+        return [listed(text) or [] for text in column.texts]
+    return [[text or "" for text in row] for row in zip(*(column.texts for column in _option_columns(state)), strict=True)]
+
+
+def _option_columns(state: _Guessing) -> list[Column]:
+    """Return the columns with the text of each option, such as ``option_1`` and ``option_2``, in their order."""
+    named = {match[1].lower(): column for column in state.free if (match := OPTION_TEXT.fullmatch(column.name))}
+    for keys in (ascii_uppercase.lower(), "1234567890", "0123456789"):
+        columns = [column for column in takewhile(bool, (named.get(key) for key in keys)) if column and column.scale == "none"]
+        if len(columns) > 1:
+            return columns
+    return []
 
 
 def _is_answer(column: Column) -> bool:
@@ -438,6 +513,8 @@ def _correctness(state: _Guessing) -> None:
         state.take("correct", proven[0].name, f"it says yes exactly where {pair}")
         return
     candidates = _different(strong) or _different(weak)
+    most = max((len(column.present) for column in candidates), default=0)
+    candidates = [column for column in candidates if len(column.present) >= most / MAX_SPARSER]
     wrong = [column for column in state.named("wrong") if column.is_two_valued]
     if not candidates and len(wrong) == 1:
         state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
@@ -484,6 +561,7 @@ def _correctness(state: _Guessing) -> None:
             return
         for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
             texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
+            texts = [c for c in texts if not {*tokens(c.name)} & OF_INTERVALS]
             texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
             if texts:
                 state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
@@ -637,6 +715,9 @@ def _confidences(state: _Guessing) -> None:
             if column.scale != "none" and not (column.is_two_valued and len(named) > 1):
                 range_ = "percentages" if column.scale == "percent" else "between 0 and 1"
                 state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
+            elif read := _only_percentages(column):
+                state.read_as(column.name, read)
+                state.take("confidence", column.name, "by its name, and its texts state one percentage each")
             elif column.has_words:
                 state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
             elif not column.is_numeric and not state.stated.pattern and (fitting := usual_pattern(column.present)):
@@ -645,7 +726,7 @@ def _confidences(state: _Guessing) -> None:
         _scores(state, named)
     for name in state.roles.get("confidence", ()):
         column = state.columns[name]
-        words = tuple(word.lower() for word in column.distinct if number(word) is None)
+        words = tuple(word.lower() for word in column.distinct if number(word) is None and word.lower() not in DECLINED)
         unknown = tuple(sorted({*words} - {*known}))
         if (unknown and column.has_words) or (unknown and known and not column.is_numeric):
             reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
@@ -683,12 +764,13 @@ def _confidences(state: _Guessing) -> None:
             c for c in state.free if c.scale in ("none", "unclear") and c.is_numeric and says_nothing(c.name) and not c.is_index
         ]
         shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
-        shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE and c not in scores]
+        shares = [c for c in shares if not {*tokens(c.name)} & (NO_CONFIDENCE | {"id"}) and c not in scores]
         state.result.offered = _offered(state)
         why = f"; {state.result.offered}" if state.result.offered else ""
         why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
-        candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
+        others = [c for c in shares if not any(map(c.name_says, ("guess", "answer", EITHER, "correct")))]
+        candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or others
         if candidates:
             state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
         elif scores or mute:
@@ -696,6 +778,12 @@ def _confidences(state: _Guessing) -> None:
             state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def _only_percentages(column: Column) -> list[str | None]:
+    """Return the percentages of texts such as "High (85%)", if nearly all have one and no other number; otherwise empty."""
+    shares = [text and (match[1] + "%" if (match := ONE_PERCENTAGE.fullmatch(text)) else None) for text in column.texts]
+    return shares if sum(map(bool, shares)) >= MIN_FITTING * max(1, len(column.present)) else []
 
 
 def _offered(state: _Guessing) -> str:
@@ -849,5 +937,6 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
-        apart_by = [role for role in ("model", "elicitation", "sample") if not state.has(role)]
+        by = ("elicitation", "sample", "model") if apart and apart[0].is_numeric else ("model", "elicitation", "sample")
+        apart_by = [role for role in by if not state.has(role)]
         state.ask(reason, apart_by if apart else (), apart or [question], hint="repeats")

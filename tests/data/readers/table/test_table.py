@@ -376,7 +376,7 @@ def test_a_folder_of_tables(store, tmp_path):
     shutil.copy(folder / "alpha.csv", folder / "copy of alpha.csv")
     (folder / "readme.md").write_text("These are our results.\n")
     report = put(store, folder)
-    assert store.snapshot().rows("select dataset, model from runs order by 2") == [("alpha", "alpha"), ("alpha", "beta")]
+    assert store.snapshot().rows("select dataset, model from runs order by 2") == [("runs", "alpha"), ("runs", "beta")]
     assert any("the same as runs/alpha.csv, read once" in line for line in report.lines)
     assert any("were skipped: runs/readme.md" in warning for warning in report.warnings)
 
@@ -637,9 +637,9 @@ def test_a_pattern_is_offered_where_guesses_hold_the_confidence(store, tmp_path)
 
 
 def test_a_column_of_confidences_in_texts_is_asked_about(store, tmp_path):
-    rows = with_ids(*({"confidence": f"I am {n + 10}% sure", "correct": n % 2} for n in range(20)))
+    rows = with_ids(*({"confidence": f"I am 0.{n + 10} sure", "correct": n % 2} for n in range(20)))
     assert asked(store, tmp_path / "in.csv", rows) == [("confidence", "pattern", ())]
-    report = put(store, tmp_path / "in.csv", confidence_pattern="{percent} sure")
+    report = put(store, tmp_path / "in.csv", confidence_pattern="{share} sure")
     assert sorted(row[2] for row in answers(store, report)) == [(n + 10) / 100 for n in range(20)]
 
 

@@ -43,21 +43,26 @@ These rules decide the rest:
   no known models, you are asked what they are. Columns of people are left alone. Rows of one
   question with several samples or told thresholds are samples of one run; the threshold is an attribute.
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
-  holds percentages. `8/10` and `85 out of 100` are percentages, and so are texts with one percentage each, such as `High (85%)`.
-  Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as
-  -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence.
+  holds percentages. `8/10` and `85 out of 100` are percentages, and so are texts with one percentage each, such as `High
+  (85%)`. Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as -1, which
+  may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence. A column that is above
+  one half exactly where one of two answers is guessed, as `predict_proba` writes it, is the probability of that answer, and is
+  turned to the guess.
 - **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
   lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1` or
   lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if no
   column says which, of the most probable one.
 - **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
-- **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
-  column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
-  "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two names options by letters and the
-  other by numbers or their texts, these are read as letters. Of a list of reference answers, each is right.
+- **Right and wrong.** Yes and no in several languages, C and I, ✓ and ✗, 0 and 100, numbers from 0 to 1, or the last `[RESULT]
+  1` of a judge. If no column says it, guesses that are labels (letters, yes and no, few classes) are compared with the
+  reference answer, which may be "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two
+  names options by letters and the other by numbers or their texts, these are read as letters. Of a list of reference answers,
+  each is right.
 - **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,
-  gets a row for each answer. Of a log whose records have a `type`, those of types without an answer are left out, and counted.
+  gets a row for each answer. Lists of responses, and of their grades or confidences, become rows. Of lists of answers beside
+  their probabilities, the most probable one is the guess. Rows that sum up others (Mean, Total, ...), and records of a log
+  whose `type` has no answers, are left out and named.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
@@ -229,7 +234,7 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
         if table.left_out:
-            staging.report.warnings.append(f"{table.name}: records that hold no answer were left out: {table.left_out}")
+            staging.report.warnings.append(f"{table.name}: rows that hold no answer were left out: {table.left_out}")
         if stated.name:
             staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]

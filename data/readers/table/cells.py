@@ -19,11 +19,13 @@ ALTERNATIVES = re.compile(r"(.*?) \[or (.*)\]", re.DOTALL)  # as ``answer_line``
 IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
 TRUTH = {
     **dict.fromkeys(["true", "yes", "ja", "oui", "sí", "si", "y", "t", "c", "correct", "right", "richtig", "wahr", "pass",
-                     "passed", "vrai", "1", "1.0", "✓", "✔", "✔️", "✅", "☑"], 1.0),
+                     "passed", "success", "succeeded", "vrai", "1", "1.0", "✓", "✔", "✔️", "✅", "☑"], 1.0),
     **dict.fromkeys(["partially correct", "partly correct", "partial"], 0.5),
-    **dict.fromkeys(["false", "no", "nein", "non", "n", "f", "i", "incorrect", "wrong", "falsch", "fail", "failed", "faux",
-                     "0", "0.0", "✗", "✘", "❌", "✖", "✖️"], 0.0),
+    **dict.fromkeys(["false", "no", "nein", "non", "n", "f", "i", "incorrect", "wrong", "falsch", "fail", "failed", "failure",
+                     "faux", "0", "0.0", "✗", "✘", "❌", "✖", "✖️"], 0.0),
 }  # fmt: skip
+# Words that are about correctness, whatever the name of their column.
+VERDICTS = {"correct", "incorrect", "partially correct", "partly correct", "not attempted", "not_attempted"}
 YES_AND_NO = {"true", "yes", "ja", "oui", "sí", "si", "false", "no", "nein", "non", "wahr", "falsch", "vrai", "faux"}
 ABSTENTIONS = {
     "idk", "i don't know", "i do not know", "abstain", "abstained", "abstention", "refuse", "refused", "refusal", "unsure",

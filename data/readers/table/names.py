@@ -43,7 +43,7 @@ confidence: confidence, conf, confident, certainty, certain, sure, how sure, how
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
     confidence percent, confidence pct, conf score, prob score, probability score, confidence level, max prob, answer probability,
     answer confidence, predicted probability, predicted confidence, model confidence, response confidence, confidence in answer,
-    confidence value, risk, predicted risk
+    confidence value, risk, predicted risk, y score, y prob, y proba, pred prob, pred proba
 score: p value, energy, cosine, cosine similarity, similarity
 certainty: logit, logits, logprob, log prob, logprobs, log probability, log likelihood, margin, negentropy, neg entropy,
     negative entropy, inverse perplexity, neg perplexity, negative perplexity
@@ -67,6 +67,7 @@ parsed: parse ok, parsed, parsed ok, parse success, correct format, format ok, f
     format, is valid, valid, parseable, well formed
 failed: failed, failure, call failed, request failed, is failed, api error, is error, errored, error, error message, error type,
     exception, timed out, timeout
+answered: answered, attempted, is answered, is attempted, did answer, did attempt, was answered
 abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal
 """
 ROLES_BY_PHRASE: dict[str, list[str]] = {}
@@ -96,7 +97,10 @@ OTHERS_CORRECT = _set("""
 # Words with which an id is not that of a question.
 NO_QUESTION = _set("""
     run model batch trial user session request response worker annotator seed system output sheet category subject
+    subj participant respondent observer rater
 """)
+# Words of people who answered.
+OF_PERSONS = _set("subj participant respondent observer")
 # Words of correctness, others that are also those of other scores, and words that may stand beside either.
 STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy richtig korrekt correcto solved")
 WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")

@@ -22,7 +22,7 @@ from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
 from data.readers.shared.evaluation_log import parsed
-from data.readers.table.cells import answer, given, number, softmax, truth
+from data.readers.table.cells import answer, given, listed, number, softmax, truth
 from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, tokens, words
 
 MAX_BYTES = 2**28  # of a table that is read into memory as a whole
@@ -32,8 +32,14 @@ SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of th
 DELIMITERS = ",;\t|"
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
+SUMMARIES = {  # first cells of rows below a table that sum it up
+    "average", "avg", "avg.", "mean", "median", "sum", "total", "totals", "overall", "std", "durchschnitt", "gesamt",
+    "mittelwert", "summe",
+}  # fmt: skip
 TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+SEVERAL = {"responses", "generations", "completions"}  # words that name lists of answers
+SAMPLE_NUMBER = "sample"  # column of answers that were in lists
 KIND = "type"  # key of the kinds of records in a log, as those of OpenAI's evals
 SAID = {"guess", "correct", "confidence"}  # roles of which records of answers have one
 ANSWER = "model answer"  # column with the answer of each
@@ -54,7 +60,7 @@ class Table:
     """A table of texts: columns by name, of equal length; None is a missing cell.
 
     ``places`` says where each row is. ``encoding`` is blank if the text is Unicode. ``delimiter`` is that of the large CSV of
-    which these are some rows; None if they are the whole table. ``left_out`` says which records of JSON are no answers.
+    which these are some rows; None if they are the whole table. ``left_out`` says which rows hold no answer.
     """
 
     name: str
@@ -72,11 +78,12 @@ def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
     """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``.
 
     Columns of several models become rows of each; see ``_by_series``. Lists of probabilities become columns; see ``_by_option``.
-    Rows of one answer become one; see ``_by_answer``. Of a large CSV, rows from all parts are read.
+    Rows of one answer become one, and lists of answers rows; see ``_by_answer`` and ``_by_sample``.
+    Of a large CSV, rows from all parts are read.
     """
     if part := _part_of_csv(incoming):
         return [part]
-    return [_by_option(_by_series(_by_answer(table))) for table in _tables_of(incoming, staging)]
+    return [_by_option(_by_sample(_by_entry(_by_series(_by_answer(table))))) for table in _tables_of(incoming, staging)]
 
 
 def _part_of_csv(incoming: Incoming) -> Table | None:
@@ -104,8 +111,7 @@ def _part_of_csv(incoming: Incoming) -> Table | None:
         or not len(table)
         or [*table.columns] != [name.strip() for name in header]
         or _series(table)
-        or _by_option(table) is not table
-        or _by_answer(table) is not table
+        or any(step(table) is not table for step in (_by_option, _by_answer, _by_entry, _by_sample))
     ):
         return None
     table.delimiter = delimiter
@@ -240,6 +246,60 @@ def _without_path(names: list[str]) -> list[str]:
     return names
 
 
+# -- lists of answers ------------------------------------------------------------------------------------------------------
+
+
+def _lists(table: Table) -> dict[str, list[list[str] | None]]:
+    """Return the columns of lists, by name: the entries of each cell, None where it is blank."""
+    starts = {name: next(filter(None, map(given, cells)), "") for name, cells in table.columns.items()}
+    read = {name: [listed(given(cell)) for cell in table.columns[name]] for name, text in starts.items() if text[:1] == "["}
+    return {name: rows for name, rows in read.items() if all(map(_is_blank_or_list, rows, table.columns[name]))}
+
+
+def _is_blank_or_list(entries: list[str] | None, cell: str | None) -> bool:
+    return entries is not None or given(cell) is None
+
+
+def _by_entry(table: Table) -> Table:
+    """Let the most probable of the answers in a list be the guess, if a list beside it has their probabilities."""
+    lists = _lists(table)
+    for name, shares in lists.items():
+        if not {*words(name)} & LISTS or not all(_probabilities(cell) != {} for cell in table.columns[name]):
+            continue
+        for other, entries in lists.items():
+            alike = [(e, s) for e, s in zip(entries, shares, strict=True) if e is not None and s is not None]
+            if other == name or not alike or any(len(e) != len(s) or any(map(number, e)) for e, s in alike):
+                continue
+            known = {answer(entry) for e, _ in alike for entry in e}
+            references = [cells for key, cells in table.columns.items() if {*roles_of(key)} & {"answer", "either"}]
+            if not any(sum(answer(text) in known for text in map(given, cells) if text) * 2 > len(alike) for cells in references):
+                continue
+            best = [max(zip(map(float, s), e, strict=True)) if e and s else None for e, s in zip(entries, shares, strict=True)]
+            columns = {key: cells for key, cells in table.columns.items() if key not in (name, other)}
+            columns[f"predicted of {other}"] = [one and one[1] for one in best]
+            columns[f"confidence of {name}"] = [one and repr(one[0]) for one in best]
+            return replace(table, columns=columns)
+    return table
+
+
+def _by_sample(table: Table) -> Table:
+    """Give each of several answers a row, if lists beside each other hold answers, their grades or their confidences.
+
+    A list alone holds answers if its name says that they are several.
+    """
+    holding = {name: rows for name, rows in _lists(table).items() if {*roles_of(name)} & SAID and not {*words(name)} & LISTS}
+    lengths = [{len(row) for row in rows if row is not None} for rows in zip(*holding.values(), strict=True)]
+    roles = {role for name in holding for role in roles_of(name)} & SAID
+    several = len(roles) > 1 or (len(holding) == 1 and {*words(next(iter(holding)))} & SEVERAL)
+    if not several or any(len(length) != 1 for length in lengths) or max(map(max, lengths)) < 2:
+        return table
+    index = [(n, k) for n, length in enumerate(lengths) for k in range(max(length))]
+    columns = {name: [cells[n] for n, _ in index] for name, cells in table.columns.items() if name not in holding}
+    columns |= {name: [row[k] if (row := rows[n]) else None for n, k in index] for name, rows in holding.items()}
+    columns[SAMPLE_NUMBER] = [str(k) for _, k in index]
+    return replace(table, columns=columns, places=[table.places[n] for n, _ in index])
+
+
 # -- columns of probabilities in lists ------------------------------------------------------------------------------------
 
 
@@ -352,7 +412,11 @@ def _with_header(name: str, rows: Sequence[tuple[str, Sequence[str | None]]]) ->
     if not rows:
         return Table(name, {}, [])
     header = _names([(cell or "").strip() for cell in rows[at][1]])
-    body = rows[at + 1 :]
+    body = [*rows[at + 1 :]]
+    summaries: list[str] = []
+    while body and (first := next((cell.strip() for cell in body[-1][1] if cell and cell.strip()), "")).lower() in SUMMARIES:
+        summaries.insert(0, first)
+        body.pop()
     if len(header) > MAX_COLUMNS:
         raise refuse(name, f"the first line names more than {MAX_COLUMNS:,} columns")
     for place, row in body:
@@ -361,7 +425,7 @@ def _with_header(name: str, rows: Sequence[tuple[str, Sequence[str | None]]]) ->
             line = int(place.removeprefix("line ")) if place.startswith("line ") else None
             raise refuse(name, misfit(len(row), len(header)), line=line, value=",".join(cell or "" for cell in row)[:80])
     columns: dict[str, list[str | None]] = {head: [row[n] for _, row in body] for n, head in enumerate(header)}
-    return Table(name, columns, [place for place, _ in body])
+    return Table(name, columns, [place for place, _ in body], left_out=", ".join(summaries))
 
 
 def _names(header: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -21,6 +21,7 @@ from data.readers.table.cells import (
     DECLINED,
     ONE_PERCENTAGE,
     ROUNDING,
+    VERDICTS,
     agree,
     answer,
     answer_line,
@@ -38,6 +39,7 @@ from data.readers.table.names import (
     NO_QUESTION,
     OF_FIGURES,
     OF_OPTIONS,
+    OF_PERSONS,
     OTHERS_CORRECT,
     SCORE,
     STRONG_CORRECT,
@@ -56,7 +58,9 @@ MAX_WORDS = 15  # different words of confidence in a column
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
+MIN_OF_EACH = 5  # guesses of each of two answers
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
+MAX_NAME_WORDS = 4  # of the name of a column that is no sentence
 MAX_TOLD = 10  # different thresholds that models are told
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words in names such as prob_A.
@@ -72,6 +76,7 @@ OPTION_TEXT = re.compile(r"(?:op|opt|option|choice|answer|ans)?[\W_]*([a-j]|\d)"
 OF_INTERVALS = {"lower", "upper", "low", "high", "interval"}
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
+OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -315,6 +320,10 @@ def _flags(state: _Guessing) -> None:
             state.ask("does this say that a call got no answer?", ("failed", "wrong", "attribute"), fitting)
         elif len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, "by its name, and it says yes or no")
+    answered = [column for column in state.named("answered") if column.is_two_valued]
+    if len(answered) == 1 and not state.has("abstained"):
+        state.take("abstained", answered[0].name, "by its name, and it says where nothing was answered")
+        state.read_as(answered[0].name, [None if value is None else f"{1 - value:g}" for value in answered[0].truths])
     for role, why in (("choices", "lists"), ("clue", "whole numbers")):
         fitting = [c for c in state.named(role) if (c.is_list if role == "choices" else c.is_numeric and not c.is_index)]
         if len(fitting) == 1 and not state.has(role):
@@ -346,8 +355,7 @@ def _forecast(state: _Guessing) -> None:
         return
     (outcome,) = outcomes
     if says_nothing(outcome.name) or ({*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes):
-        reason = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
-        state.ask(reason, ("outcome", "correct"), outcomes)
+        state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), outcomes)
         state.asked_outcome = True
         return
     state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
@@ -417,6 +425,9 @@ def _answers(state: _Guessing) -> None:
             found_guesses = sorted(found_guesses, key=lambda column: column.length)[:1]
             found_references = found_references[:1]
     why = "by its name"
+    if not found_references and found_guesses:
+        named = [c for c in state.named("correct") if {*tokens(c.name)} <= STRONG_CORRECT and _is_answer(c) and not c.says_truth]
+        found_references = [column for column in named if _overlap(found_guesses[0], column)][:1]
     if not found_references and found_guesses:
         shared = [c for c in either if _overlap(found_guesses[0], c) or _translation(state, found_guesses[0], c)]
         if len(shared) == 1:
@@ -495,6 +506,10 @@ def _agreement(state: _Guessing) -> list[float | None] | None:
 
 
 def _correctness(state: _Guessing) -> None:
+    for column in (
+        c for c in (*state.named("correct"), state.column("correct")) if c and {*c.numbers} in ({0, 100}, {0, 50, 100})
+    ):
+        state.read_as(column.name, [numeral and f"{numeral[0] / 100:g}" for numeral in map(number, column.texts)])
     if state.has("correct", "wrong", "outcome") or state.asked_outcome:
         return
     named = [column for column in state.named("correct", OTHERS_CORRECT) if column.says_truth]
@@ -518,6 +533,10 @@ def _correctness(state: _Guessing) -> None:
     wrong = [column for column in state.named("wrong") if column.is_two_valued]
     if not candidates and len(wrong) == 1:
         state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
+        return
+    verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
+    if not candidates and len(verdicts) == 1:
+        state.take("correct", verdicts[0].name, "it says correct and incorrect")
         return
     graded = [c for c in state.named("correct", OTHERS_CORRECT) if _is_plain(c) and c.has_words]
     if not candidates and agreed is None and graded:
@@ -566,6 +585,11 @@ def _correctness(state: _Guessing) -> None:
             if texts:
                 state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
                 return
+        reference = state.column("answer")
+        if reference and reference.is_two_valued and "answer" not in state.stated.roles and not state.has("guess", "options"):
+            del state.roles["answer"]
+            state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
+            return
         reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
         state.ask(reason, ["correct"], two_valued)
 
@@ -603,7 +627,8 @@ def _pairs(guess: Column | None, reference: Column | None) -> list[tuple[str, st
 
 def _is_plain(column: Column) -> bool:
     """Whether no word of a name says that this is the correctness of something else, such as of the grammar."""
-    return {*tokens(column.name)} <= STRONG_CORRECT | WEAK_CORRECT | BESIDE_CORRECT
+    named = MODEL_NAME.sub(" ", f"{column.name} ")
+    return {*tokens(named)} <= STRONG_CORRECT | WEAK_CORRECT | BESIDE_CORRECT
 
 
 def _different(columns: Sequence[Column]) -> list[Column]:
@@ -708,7 +733,8 @@ def _sum_to_one(columns: Sequence[Column]) -> bool:
 def _confidences(state: _Guessing) -> None:
     known = state.stated.words
     forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
-    named = [c for c in state.named("confidence", forbidden) if not c.is_index and not OF_CLASS.search(c.name)]
+    named = [column for column in state.free if _is_named_confidence(column, forbidden)]
+    named = sorted(named, key=lambda column: -roles_of(column.name)["confidence"])
     stated = [state.columns[name] for name in state.roles.get("confidence", ())]
     if not any(column.name_says("confidence") for column in stated):  # one whose name says nothing is another one beside these
         for column in named:
@@ -718,7 +744,7 @@ def _confidences(state: _Guessing) -> None:
             elif read := _only_percentages(column):
                 state.read_as(column.name, read)
                 state.take("confidence", column.name, "by its name, and its texts state one percentage each")
-            elif column.has_words:
+            elif column.has_words or (column.says_truth and len(column.distinct) > 1):
                 state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
             elif not column.is_numeric and not state.stated.pattern and (fitting := usual_pattern(column.present)):
                 state.ask(f"its texts state confidences, as in {fitting[0]!r}", columns=[column], hint="pattern")
@@ -728,7 +754,7 @@ def _confidences(state: _Guessing) -> None:
         column = state.columns[name]
         words = tuple(word.lower() for word in column.distinct if number(word) is None and word.lower() not in DECLINED)
         unknown = tuple(sorted({*words} - {*known}))
-        if (unknown and column.has_words) or (unknown and known and not column.is_numeric):
+        if unknown and (column.has_words or column.says_truth or (known and not column.is_numeric)):
             reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
             state.ask(reason, columns=[column], hint="words", choices=[f"{word}=?" for word in unknown])
         elif not column.is_numeric and not words:
@@ -750,6 +776,7 @@ def _confidences(state: _Guessing) -> None:
             least, most = min(column.numbers), max(column.numbers)
             reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
             state.ask(reason, SCORES, [column])
+        _turn_to_guess(state, column)
     unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     unnamed = [c for c in unnamed if says_nothing(c.name) and not {*tokens(c.name)} & NO_CONFIDENCE]
     unnamed = [c for c in unnamed if not all(value % 1 == 0 for value in c.numbers)]
@@ -769,7 +796,7 @@ def _confidences(state: _Guessing) -> None:
         why = f"; {state.result.offered}" if state.result.offered else ""
         why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
         worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
-        others = [c for c in shares if not any(map(c.name_says, ("guess", "answer", EITHER, "correct")))]
+        others = [c for c in shares if not (_is_answer(c) and any(map(c.name_says, ("guess", "answer", EITHER))))]
         candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or others
         if candidates:
             state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
@@ -778,6 +805,37 @@ def _confidences(state: _Guessing) -> None:
             state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
         else:
             state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def _turn_to_guess(state: _Guessing, column: Column) -> None:
+    """Let a column be about the guess that is the probability of one of two answers: above one half where that one is guessed."""
+    guess = state.column("guess")
+    if guess is None or len(guess.distinct) != 2 or column.scale not in ("unit", "percent"):
+        return
+    whole = 100 if column.scale == "percent" else 1
+    shares = [numeral and numeral[0] / (100 if numeral[1] else whole) for numeral in map(number, column.texts)]
+    for answered in guess.distinct:
+        pairs = zip(guess.texts, shares, strict=True)
+        rows = [(text == answered, share) for text, share in pairs if text is not None and share not in (None, 0.5)]
+        times = Counter(guessed for guessed, _ in rows)
+        if min(times[True], times[False]) >= MIN_OF_EACH and all(((share or 0) > 0.5) is guessed for guessed, share in rows):
+            turned = [
+                share if share is None or text in (None, answered) else 1 - share
+                for text, share in zip(guess.texts, shares, strict=True)
+            ]
+            how = f"above one half exactly where {guess.name} is {answered}, so it is taken as the probability of {answered}"
+            state.read_as(column.name, [None if share is None else repr(whole * share) for share in turned], how)
+            return
+
+
+def _is_named_confidence(column: Column, forbidden: Set[str]) -> bool:
+    """Whether a name says that a column holds confidences, or shares that were made of a score, as ``conf_entropy``."""
+    roles, named_words = roles_of(column.name), {*tokens(column.name)}
+    if len(tokens(column.name)) > MAX_NAME_WORDS:  # a question, in which "a" is no option
+        forbidden = {word for word in forbidden if len(word) > 1}
+    of_score = "confidence" in roles and roles.keys() <= {"confidence", SCORE, *SCORES} and column.scale in ("unit", "percent")
+    named = column.name_says("confidence") or of_score
+    return bool(named) and not named_words & forbidden and not column.is_index and not OF_CLASS.search(column.name)
 
 
 def _only_percentages(column: Column) -> list[str | None]:
@@ -915,6 +973,12 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
     question = state.column("question_id") or state.column("question")
     if question is None:
+        persons = [c for c in state.free if {*tokens(c.name)} & OF_PERSONS and 1 < len(c.distinct) <= state.rows / 2]
+        if len(persons) == 1 and not state.has("model"):
+            state.ask("it names people: is each of them a run of its own?", ("model", "attribute"), persons)
+        models = state.column("model")
+        if models and len(models.distinct) > 1:
+            state.result.notes.append(f"no column names the question, so each row is one, which only one {models.name} answered")
         return
     roles = ("dataset", "model", "clue", "sample", "threshold", "elicitation", "date")
     columns = [question, *(column for role in roles if (column := state.column(role)))]

@@ -212,3 +212,109 @@ def test_numbers_that_tell_answers_apart_are_no_models(store, tmp_path):
     rows = [row | {"turn": turn} for turn in range(3) for row in once]
     (problem,) = refusal(store, write(tmp_path / "in.csv", rows)).problems
     assert problem.choices == ("elicitation=turn", "sample=turn", "model=turn")
+
+
+def test_rows_that_sum_up_a_table_are_no_answers(store, tmp_path):
+    rows = rows_of(prediction=lambda n: "x", confidence=confidence, correct=lambda n: int(is_right(n)))
+    rows += [{"id": "Mean", "prediction": "", "confidence": 0.3, "correct": 0.67}, {"id": "Total", "confidence": 12}]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert len(stored(store, report)) == len(ROWS)
+    assert any(warning.endswith("were left out: Mean, Total") for warning in report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        pytest.param({"label": lambda n: "correct" if is_right(n) else "incorrect"}, is_right, id="verdicts"),
+        pytest.param({"score": lambda n: 100 * is_right(n)}, is_right, id="points"),
+        pytest.param(
+            {"correct": lambda n: LETTERS[n % 4], "predicted": lambda n: LETTERS[chosen(n)]}, is_right, id="the-correct-option"
+        ),
+        pytest.param(
+            {"answered": lambda n: int(n % 4 > 0), "correct": lambda n: int(is_right(n)) if n % 4 else ""},
+            lambda n: is_right(n) if n % 4 else 0, id="answered",
+        ),
+        pytest.param(
+            {"responses": lambda n: ["x", "y"], "correct": lambda n: [int(is_right(n)), 0]}, None, id="lists-of-samples"
+        ),
+    ],
+)  # fmt: skip
+def test_other_spellings_of_grades(store, tmp_path, columns, expected):
+    report = put(store, write(tmp_path / "in.json", rows_of(confidence=confidence, **columns)), model="m")
+    if expected is None:
+        assert sorted(stored(store, report)) == sorted(
+            (f"q{n}", confidence(n), float(right), None) for n in ROWS for right in (is_right(n), 0)
+        )
+    else:
+        assert grades(store, report) == [float(expected(n)) for n in ROWS]
+
+
+def test_the_probability_of_one_answer_is_turned_to_the_guess(store, tmp_path):
+    """Above one half exactly where 1 is guessed, it is no confidence in the guess; otherwise it is one."""
+    of_one = [(2 * n + 1) / 24 for n in ROWS]
+    rows = rows_of(y_true=lambda n: n % 2, y_pred=lambda n: int(of_one[n] > 0.5), y_proba=lambda n: of_one[n])
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[1] for row in stored(store, report)] == [pytest.approx(max(p, 1 - p)) for p in of_one]
+    assert grades(store, report) == [float((p > 0.5) == n % 2) for n, p in enumerate(of_one)]
+    rows[0]["y_proba"] = 0.9
+    report = put(store, write(tmp_path / "own.csv", rows), model="m")
+    assert [row[1] for row in stored(store, report)] == [0.9, *(pytest.approx(p) for p in of_one[1:])]
+
+
+@pytest.mark.parametrize("classes", [lambda n: ["no", "yes"], lambda n: [f"city {n}", f"town {n}"]], ids=["classes", "top-2"])
+def test_the_most_probable_of_listed_answers_is_the_guess(store, tmp_path, classes):
+    rows = rows_of(
+        predictions=classes, probs=lambda n: [confidence(n), 1 - confidence(n)], reference=lambda n: classes(n)[int(is_right(n))]
+    )
+    report = put(store, write(tmp_path / "in.json", rows), model="m")
+    most = [max(confidence(n), 1 - confidence(n)) for n in ROWS]
+    assert [row[1] for row in stored(store, report)] == [pytest.approx(share) for share in most]
+    assert grades(store, report) == [float((confidence(n) <= 0.5) == is_right(n)) for n in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("columns", "choices"),
+    [
+        pytest.param(
+            {"true_label": lambda n: "pos", "label": lambda n: "pos", "score": confidence}, ("confidence=score",), id="pipeline"
+        ),
+        pytest.param({"y_true": lambda n: n % 2, "y_score": confidence}, ("outcome=y_true", "correct=y_true"), id="y-score"),
+        pytest.param({"target": lambda n: n % 2, "prediction": confidence}, ("confidence=prediction",), id="competition"),
+        pytest.param({"confident": lambda n: "yn"[n % 2], "correct": lambda n: n % 2}, ("n=?", "y=?"), id="yes-or-no"),
+        pytest.param({"gpt4_verdict": lambda n: ["It is right", "It is not"][n % 2], "confidence": confidence},
+                     ("it is not=?", "it is right=?"), id="sentences-of-a-judge"),
+        pytest.param({"conf_correct": confidence, "correct": lambda n: n % 2}, ("confidence=conf_correct",), id="of-being-right"),
+    ],
+)  # fmt: skip
+def test_what_a_name_leaves_open_is_asked(store, tmp_path, columns, choices):
+    problems = refusal(store, write(tmp_path / "in.csv", rows_of(**columns))).problems
+    assert choices in [problem.choices for problem in problems]
+
+
+def test_people_are_no_questions(store, tmp_path):
+    rows = [
+        {"Subj_idx": subject, "Stimulus": n % 2, "Response": n % 2, "Accuracy": 1, "Confidence": 60 + n}
+        for subject in (1, 2) for n in ROWS
+    ]  # fmt: skip
+    (problem,) = refusal(store, write(tmp_path / "in.csv", rows)).problems
+    assert problem.choices == ("model=Subj_idx", "attribute=Subj_idx")
+
+
+def test_rows_of_several_models_without_questions_are_noted(store, tmp_path):
+    rows = [{"model": model, "confidence": confidence(n), "correct": int(is_right(n))} for model in "ab" for n in ROWS]
+    report = put(store, write(tmp_path / "in.csv", rows))
+    assert any("no column names the question, so each row is one" in warning for warning in report.warnings)
+
+
+def test_a_sentence_can_name_the_column_of_confidences(store, tmp_path):
+    header = "On a scale from 0 to 100, how confident are you in your answer?"
+    rows = rows_of(correct=lambda n: int(is_right(n)))
+    report = put(store, write(tmp_path / "in.csv", [row | {header: 5 * n} for n, row in enumerate(rows)]), model="m")
+    assert [row[1] for row in stored(store, report)] == [confidence(n) for n in ROWS]
+
+
+def test_a_share_that_a_score_became_is_a_confidence(store, tmp_path):
+    rows = rows_of(conf_entropy=confidence, entropy=lambda n: 3 - n / 10, correct=lambda n: int(is_right(n)))
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert store.snapshot().rows("select elicitation from runs") == [("conf_entropy",)]
+    assert [row[1] for row in stored(store, report)] == [confidence(n) for n in ROWS]

@@ -17,9 +17,10 @@ from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
 from data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
 from data.readers.table.cells import number
+from data.readers.table.columns import Column, Table
 from data.readers.table.folders import Names, names_by_path
-from data.readers.table.read import TOO_LARGE, Table, read_tables
-from data.readers.table.roles import Column, Guesses, guess_roles
+from data.readers.table.read import TOO_LARGE, read_tables
+from data.readers.table.roles import Guesses, guess_roles
 
 FORMAT = Format(
     key="table",

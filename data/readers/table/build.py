@@ -45,8 +45,8 @@ from data.readers.table.cells import (
     number,
     truth,
 )
-from data.readers.table.read import Table
-from data.readers.table.roles import Column as Values
+from data.readers.table.columns import Column as Values
+from data.readers.table.columns import Table
 from data.readers.table.roles import Guesses, options_named
 from data.store.answer_states import SCORES
 

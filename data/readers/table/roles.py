@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import takewhile
 from string import ascii_uppercase
 
@@ -17,20 +16,17 @@ from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePatter
 from data.importing.report import Hint, Problem
 from data.plurals import counted
 from data.readers.table.cells import (
-    ABSTENTIONS,
     DECLINED,
     ONE_PERCENTAGE,
-    ROUNDING,
     VERDICTS,
     agree,
     answer,
     answer_line,
     are_labels,
-    given,
     listed,
     number,
-    truth,
 )
+from data.readers.table.columns import MIN_FITTING, Column, Table
 from data.readers.table.names import (
     BESIDE_CORRECT,
     EITHER,
@@ -50,14 +46,12 @@ from data.readers.table.names import (
     tokens,
     words,
 )
-from data.readers.table.read import LISTS, LOGITS, SERIES, SHEET, SUM_TOLERANCE, Table
+from data.readers.table.read import SHEET
+from data.readers.table.reshape import LISTS, LOGITS, SERIES, SUM_TOLERANCE
 from data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
-MAX_WORDS = 15  # different words of confidence in a column
-MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_GROUPS = 1000  # different models, datasets and days in a file
-SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
 MIN_OF_EACH = 5  # guesses of each of two answers
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
 MAX_NAME_WORDS = 4  # of the name of a column that is no sentence
@@ -78,106 +72,6 @@ WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions abo
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-
-
-@dataclass
-class Column:
-    """A column of a table, with what its values show."""
-
-    name: str
-    cells: Sequence[str | None]
-
-    @cached_property
-    def texts(self) -> list[str | None]:
-        return [given(cell) for cell in self.cells]
-
-    @cached_property
-    def present(self) -> list[str]:
-        return [text for text in self.texts if text is not None]
-
-    @cached_property
-    def distinct(self) -> dict[str, int]:
-        return dict(Counter(self.present).most_common())
-
-    @cached_property
-    def numbers(self) -> list[float]:
-        return [numeral[0] / 100 if numeral[1] else numeral[0] for text in self.present if (numeral := number(text))]
-
-    @property
-    def is_numeric(self) -> bool:
-        stated = [text for text in self.present if text.lower() not in DECLINED]
-        return bool(self.numbers) and len(self.numbers) >= MIN_FITTING * len(stated)
-
-    @cached_property
-    def is_index(self) -> bool:
-        """Whether this numbers the rows."""
-        counted = [str(n) for n in range(len(self.texts))]
-        return self.texts == counted or self.texts == [str(n + 1) for n in range(len(self.texts))]
-
-    @cached_property
-    def truths(self) -> list[float | None]:
-        return [truth(text) for text in self.texts]
-
-    @cached_property
-    def says_truth(self) -> bool:
-        """Whether these say right or wrong, or also that nothing was answered."""
-        known = {text for text in self.distinct if truth(text) is not None}
-        return bool(known) and all(text.lower() in ABSTENTIONS for text in {*self.distinct} - known)
-
-    @property
-    def is_two_valued(self) -> bool:
-        return self.says_truth and {value for value in self.truths if value is not None} <= {0.0, 0.5, 1.0}
-
-    @cached_property
-    def is_list(self) -> bool:
-        return bool(self.present) and all(listed(text) is not None for text in list(self.distinct)[:20])
-
-    @cached_property
-    def length(self) -> float:
-        return sum(map(len, self.present)) / max(1, len(self.present))
-
-    @cached_property
-    def filler(self) -> str | None:
-        """The only negative number, such as -1, which stands for a missing one; None if there is none, or several."""
-        negative = {text: numeral[0] for text in self.distinct if (numeral := number(text)) and numeral[0] < 0}
-        whole = len(negative) == 1 < len(self.distinct) and not any(value % 1 for value in negative.values())
-        return next(iter(negative)) if whole else None
-
-    @cached_property
-    def scale(self) -> str:
-        """What numbers these can be: ``unit``, ``percent``, ``unclear`` between the two, or ``none`` if they are no shares."""
-        filled = (text for text in self.present if text != self.filler)
-        plain = [numeral[0] for text in filled if (numeral := number(text)) and not numeral[1]]
-        if not self.is_numeric:
-            return "none"
-        if _within(plain, 1):
-            return "unit"
-        if not _within(plain, 100):
-            return "none"
-        fractions = any(0 < value < 1 for value in plain)
-        return "percent" if max(plain) > SURELY_PERCENT and not fractions else "unclear"
-
-    @property
-    def points(self) -> list[str]:
-        """The points of a scale, such as 1 to 5, in their order; empty if these numbers are none."""
-        values = {text: float(text) for text in self.distinct if text != self.filler and text.isdecimal()}
-        others = {*self.distinct} - values.keys() - {self.filler}
-        is_scale = 2 < len(values) <= MAX_WORDS and not others and max(values.values()) <= SURELY_PERCENT
-        return sorted(values, key=values.__getitem__) if is_scale else []
-
-    @property
-    def has_words(self) -> bool:
-        return 1 < len(self.distinct) <= MAX_WORDS and not self.is_numeric and not self.is_list and not self.says_truth
-
-    def name_says(self, role: str) -> float:
-        """How strongly the name suggests a role, 0 if not or if it suggests another one more strongly."""
-        roles = roles_of(self.name)
-        return roles.get(role, 0) if roles.get(role, 0) == max(roles.values(), default=0) else 0
-
-
-def _within(values: Sequence[float], top: float) -> bool:
-    inside = sum(-ROUNDING <= value <= top + ROUNDING * top for value in values)
-    return inside >= MIN_FITTING * len(values)
 
 
 @dataclass

@@ -1,0 +1,252 @@
+"""Tables of other shapes, as tables with a row for each answer and a column for each thing that is known of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from string import ascii_uppercase
+
+from data.readers.shared.evaluation_log import parsed
+from data.readers.table.cells import answer, given, listed, number, softmax, truth
+from data.readers.table.columns import Table
+from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
+
+MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+SEVERAL = {"responses", "generations", "completions"}  # words that name lists of answers
+SAMPLE_NUMBER = "sample"  # column of answers that were in lists
+SAID = {"guess", "correct", "confidence"}  # roles of which records of answers have one
+ANSWER = "model answer"  # column with the answer of each
+ANSWERED = {"guess", "either", "correct", "confidence", "certainty", "uncertainty"}  # roles of what a model says, and its grade
+LISTS = {"probs", "probabilities", "softmax", "distribution"}  # words that name lists with a probability for each option
+LOGITS = {"logits", "logprobs"}  # words that name lists with a logit for each option, or objects with a log-probability for each
+# A column with the logit or log-probability of one option.
+LOGIT = re.compile(r"(.*log[\W_]?(?:it|prob|likelihood)s?[\W_]*)([a-z]|\d\d?|yes|no|true|false)", re.IGNORECASE)
+OF_ALL = ({"yes", "no"}, {"true", "false"})  # names of all options
+VARIABLES, VALUE = {"variable", "metric", "measure", "field"}, "value"  # columns of a table with a row for each cell
+SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
+
+
+def reshape(table: Table) -> Table:
+    """Return a table with a row for each answer; the same one if it has that already."""
+    for step in (_by_answer, _by_series, _by_entry, _by_sample, _by_option):
+        table = step(table)
+    return table
+
+
+def _by_answer(table: Table) -> Table:
+    """Give each answer one row, if a table has a row for each cell: its name in a column such as ``variable``, its ``value``."""
+    named = {" ".join(words(name)): name for name in table.columns}
+    name = next((named[word] for word in VARIABLES & named.keys()), "")
+    if not name or VALUE not in named:
+        return table
+    variables = [given(cell) or "" for cell in table.columns[name]]
+    roles = {role for variable in {*variables} for role in roles_of_phrase(words(variable))}
+    if len(roles & ANSWERED) < 2 or {*variables} & table.columns.keys():
+        return table
+    keys = [other for other in table.columns if other not in (name, named[VALUE])]
+    answers: dict[tuple[str | None, ...], dict[str, str | None]] = {}
+    places = []
+    for n, place in enumerate(table.places):
+        key = tuple(table.columns[other][n] for other in keys)
+        if key not in answers:
+            answers[key] = {}
+            places.append(place)
+        if variables[n] in answers[key]:
+            return table  # several answers are not told apart
+        answers[key][variables[n]] = table.columns[named[VALUE]][n]
+    columns = {other: [key[n] for key in answers] for n, other in enumerate(keys)}
+    columns |= {variable: [row.get(variable) for row in answers.values()] for variable in dict.fromkeys(variables)}
+    return replace(table, columns=columns, places=places)
+
+
+# -- columns of several models -----------------------------------------------------------------------------------------
+
+
+def _by_series(table: Table) -> Table:
+    """Give each model rows of its own, if there are columns such as ``alpha_answer`` and ``beta_answer``, or ``gpt-4``.
+
+    What the names of columns have in common says what each holds, and what differs names the model or another series.
+    """
+    series = _series(table)
+    if not series:
+        return table
+    own = {name for columns in series.values() for name in columns.values()}
+    rows = [
+        (place, n, name)
+        for n, place in enumerate(table.places)
+        for name, columns in series.items()
+        if any((table.columns[column][n] or "").strip() for column in columns.values())
+    ]
+    labels = dict(zip(series, _without_path(list(series)), strict=True))
+    of_models = any(MODEL_NAME.match(f"{label} ") for label in labels.values())
+    columns = {name: [cells[n] for _, n, _ in rows] for name, cells in table.columns.items() if name not in own}
+    for what in next(iter(series.values())):
+        held = ANSWER if "either" in roles_of_phrase(words(what)) else what if what not in columns else f"{what} of model"
+        columns[held] = [table.columns[series[name][what]][n] for _, n, name in rows]
+    columns[MODELS if of_models else SERIES] = [labels[name] for _, _, name in rows]
+    return replace(table, columns=columns, places=[place for place, _, _ in rows])
+
+
+def _series(table: Table) -> dict[str, dict[str, str]]:
+    """Return the columns of each model or other series, by what they hold; empty if the table has no such columns."""
+    models = [name for name in table.columns if MODEL_NAME.match(f"{name} ") and not roles_of(name)]
+    if len(models) > 1:
+        cells = [given(cell) for name in models for cell in table.columns[name]]
+        truths = all(truth(cell) is not None for cell in cells if cell is not None)
+        held = "correct" if truths else ANSWER if not any(map(number, cells)) else "value"
+        return {name: {held: name} for name in models}
+    best: dict[str, dict[str, str]] = {}
+    for at_end in (True, False):
+        series: dict[str, dict[str, str]] = {}
+        for name in table.columns:
+            for match in re.finditer(r"[\s_.:/|-]+", name):
+                parts = name[: match.start()], name[match.end() :]
+                whose, what = parts if at_end else parts[::-1]
+                known = {*words(whose)} & (OTHERS_CORRECT | NO_CONFIDENCE) or roles_of_phrase(words(whose))
+                if whose and not known and ANSWERED & {*roles_of_phrase(words(what))} and not roles_of_phrase(words(name)):
+                    series.setdefault(whose, {})[what] = name
+        for kinds in {frozenset(columns) for columns in series.values()}:
+            family = {whose: columns for whose, columns in series.items() if columns.keys() == kinds}
+            roles = {role for what in kinds for role in roles_of_phrase(words(what))} & ANSWERED
+            if not roles & {"guess", "either", "correct"} or len(family) < 2:
+                continue
+            of_models = any(MODEL_NAME.search(f"{whose} ") for whose in family)
+            if (len(roles) > 1 or of_models) and len(family) * len(kinds) > sum(map(len, best.values())):
+                best = family
+    return best
+
+
+def _without_path(names: list[str]) -> list[str]:
+    """Return dotted names without the parts that all begin with, unless these belong to the name of a model."""
+    while len({name.partition(".")[0] for name in names}) == 1 and all("." in name for name in names):
+        if MODEL_NAME.match(f"{names[0].partition('.')[0]} "):
+            break
+        names = [name.partition(".")[2] for name in names]
+    return names
+
+
+# -- lists of answers ------------------------------------------------------------------------------------------------------
+
+
+def _lists(table: Table) -> dict[str, list[list[str] | None]]:
+    """Return the columns of lists, by name: the entries of each cell, None where it is blank."""
+    starts = {name: next(filter(None, map(given, cells)), "") for name, cells in table.columns.items()}
+    read = {name: [listed(given(cell)) for cell in table.columns[name]] for name, text in starts.items() if text[:1] == "["}
+    return {name: rows for name, rows in read.items() if all(map(_is_blank_or_list, rows, table.columns[name]))}
+
+
+def _is_blank_or_list(entries: list[str] | None, cell: str | None) -> bool:
+    return entries is not None or given(cell) is None
+
+
+def _by_entry(table: Table) -> Table:
+    """Let the most probable of the answers in a list be the guess, if a list beside it has their probabilities."""
+    lists = _lists(table)
+    for name, shares in lists.items():
+        if not {*words(name)} & LISTS or not all(_probabilities(cell) != {} for cell in table.columns[name]):
+            continue
+        for other, entries in lists.items():
+            alike = [(e, s) for e, s in zip(entries, shares, strict=True) if e is not None and s is not None]
+            if other == name or not alike or any(len(e) != len(s) or any(map(number, e)) for e, s in alike):
+                continue
+            known = {answer(entry) for e, _ in alike for entry in e}
+            references = [cells for key, cells in table.columns.items() if {*roles_of(key)} & {"answer", "either"}]
+            if not any(sum(answer(text) in known for text in map(given, cells) if text) * 2 > len(alike) for cells in references):
+                continue
+            best = [max(zip(map(float, s), e, strict=True)) if e and s else None for e, s in zip(entries, shares, strict=True)]
+            columns = {key: cells for key, cells in table.columns.items() if key not in (name, other)}
+            columns[f"predicted of {other}"] = [one and one[1] for one in best]
+            columns[f"confidence of {name}"] = [one and repr(one[0]) for one in best]
+            return replace(table, columns=columns)
+    return table
+
+
+def _by_sample(table: Table) -> Table:
+    """Give each of several answers a row, if lists beside each other hold answers, their grades or their confidences.
+
+    A list alone holds answers if its name says that they are several.
+    """
+    holding = {name: rows for name, rows in _lists(table).items() if {*roles_of(name)} & SAID and not {*words(name)} & LISTS}
+    lengths = [{len(row) for row in rows if row is not None} for rows in zip(*holding.values(), strict=True)]
+    roles = {role for name in holding for role in roles_of(name)} & SAID
+    several = len(roles) > 1 or (len(holding) == 1 and {*words(next(iter(holding)))} & SEVERAL)
+    if not several or any(len(length) != 1 for length in lengths) or max(map(max, lengths)) < 2:
+        return table
+    index = [(n, k) for n, length in enumerate(lengths) for k in range(max(length))]
+    columns = {name: [cells[n] for n, _ in index] for name, cells in table.columns.items() if name not in holding}
+    columns |= {name: [row[k] if (row := rows[n]) else None for n, k in index] for name, rows in holding.items()}
+    columns[SAMPLE_NUMBER] = [str(k) for _, k in index]
+    return replace(table, columns=columns, places=[table.places[n] for n, _ in index])
+
+
+# -- columns of probabilities in lists ------------------------------------------------------------------------------------
+
+
+def _by_option(table: Table) -> Table:
+    """Give each option a column of its own, if a column holds lists of probabilities that add up to 1, or objects of these.
+
+    Lists go by number from 0 or, where guesses or reference answers are letters, by letter. Logits become probabilities.
+    """
+    if (normalised := _normalised(table)) is not table:
+        return normalised
+    for name, cells in table.columns.items():
+        named = {*words(name)}
+        of_options = named & (LISTS | LOGITS) and not named & (NO_CONFIDENCE | OTHERS_CORRECT)
+        rows = [_probabilities(cell, named & LOGITS) for cell in cells] if of_options else []
+        options = next(([*row] for row in rows if row), [])
+        if not options or not all(row is None or [*row] == options for row in rows):
+            continue
+        by_number = options == [str(n) for n in range(len(options))]
+        letters = ascii_uppercase[: len(options)] if by_number and _have_letters(table, len(options)) else options
+        columns = {other: list(others) for other, others in table.columns.items() if other != name}
+        for option, letter in zip(options, letters, strict=True):
+            columns[f"{name}_{letter}"] = [None if row is None else repr(row[option]) for row in rows]
+        return replace(table, columns=columns)
+    return table
+
+
+def _normalised(table: Table) -> Table:
+    """Give columns with the logit or log-probability of each option the probabilities instead."""
+    families: dict[str, dict[str, str]] = {}
+    for name in table.columns:
+        if match := LOGIT.fullmatch(name):
+            families.setdefault(match[1], {})[match[2].lower()] = name
+    columns = dict(table.columns)
+    for family in families.values():
+        firsts = [{*ascii_uppercase[: len(family)].lower()}, *({str(n + start) for n in range(len(family))} for start in (0, 1))]
+        cells = [[number(given(cell)) for cell in table.columns[name]] for name in family.values()]
+        if len(family) < 2 or family.keys() not in (*firsts, *OF_ALL) or not all(map(any, cells)):
+            continue
+        rows = [softmax([numeral[0] for numeral in row]) if all(row) else None for row in zip(*cells, strict=True)]
+        for n, name in enumerate(family.values()):
+            columns[f"{name} (softmax)"] = [repr(row[n]) if row else None for row in rows]
+            del columns[name]
+    return replace(table, columns=columns) if columns.keys() != table.columns.keys() else table
+
+
+def _have_letters(table: Table, count: int) -> bool:
+    """Whether the guesses or reference answers of a table are some of the first letters."""
+    letters = {*ascii_uppercase[:count].lower()}
+    answers = [cells for name, cells in table.columns.items() if {*roles_of(name)} & {"answer", "guess", "either"}]
+    return any({answer(text) for cell in cells if (text := given(cell))} <= letters for cells in answers if any(cells))
+
+
+def _probabilities(cell: str | None, of_logits: Collection[str] = ()) -> dict[str, float] | None:
+    """Return the probabilities in a list or an object, by option. Empty if a cell holds something else, None if it is blank.
+
+    ``of_logits`` are words that say that these are logits or, in objects, log-probabilities.
+    """
+    if (text := given(cell)) is None:
+        return None
+    value = parsed(text) if text[0] in "[{" else None
+    shares = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
+    if not isinstance(shares, dict) or not 1 < len(shares) <= len(ascii_uppercase):
+        return {}
+    numbers = [share for share in shares.values() if isinstance(share, int | float) and math.isfinite(share)]
+    if of_logits:
+        normalise = len(numbers) == len(shares) and (isinstance(value, dict) or "logits" in of_logits)
+        return dict(zip(shares, softmax(numbers), strict=True)) if normalise else {}
+    fitting = all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values())
+    return shares if fitting and abs(sum(shares.values()) - 1) <= SUM_TOLERANCE else {}

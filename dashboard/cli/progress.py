@@ -48,6 +48,7 @@ HINTS: dict[Hint, str] = {
     "repeats": "add --repeats samples if these are several answers, or --repeats gradings if they are several grades of one",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",
+    "respondents": "say so with --column; with --respondents, each value of the column sample is a person",
     "same_answers": "if both are one model, models merge NAME NAME --into NAME joins them; the page of a run can withdraw it",
     "unit": "leave out --confidence-scale percent",
     "words": "say so with --words",
@@ -148,14 +149,15 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
     """
     asked = [problem for problem in problems if problem.choices]
     repeated = any(problem.hint == "repeats" for problem in problems)
-    if not (asked or repeated) or any(problem.hint not in ("column", "words", "percent", "repeats") for problem in problems):
+    known = ("column", "words", "percent", "repeats", "respondents")
+    if not (asked or repeated) or any(problem.hint not in known for problem in problems):
         return None
     options, others = [], []
     for problem in asked:
         if problem.hint == "words":
             options += ["--words", ",".join(problem.choices)]
         else:
-            options += ["--column", problem.choices[0]]
+            options += ["--column", problem.choices[0], *(["--respondents"] if problem.hint == "respondents" else [])]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
     if repeated:
         options += [] if options else ["--repeats", REPEATS[0]]

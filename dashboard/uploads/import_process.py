@@ -86,6 +86,7 @@ REMEDIES: dict[Hint, str] = {
     "repeats": "add repeats=samples if these are several answers, or repeats=gradings if they are several grades of one",
     "replace": "the operator can import and replace it on the command line",
     "same_answers": "if both are one model, POST /api/v1/models/merge joins the names; DELETE /api/v1/runs/RUN withdraws a run",
+    "respondents": "add column.sample=COLUMN and respondents=1 if each of its values is a person",
     "unit": "leave out confidence_scale=percent",
     "words": "add words=WORD=SHARE,...",
     "replace_people": "the operator can import and replace them on the command line",

@@ -398,6 +398,7 @@ HINTS: dict[Hint, str] = {
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "repeats": "choose under Rows of one question whether these are several answers, or several grades of one",
     "replace": "the operator of this server can replace it on the command line",
+    "respondents": "choose sample above it, and answers of different people under Column sample holds, if its values are people",
     "same_answers": "if both are one model, the page Models joins the names; the page Runs withdraws a run",
     "unit": "choose 0 to 1 under Confidence runs from",
     "words": "say so below the first rows",

@@ -22,10 +22,11 @@ SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of 
 # ``choices`` of the problem say which. ``dataset_upload``: send it as a dataset. ``map``: map scores to probabilities.
 # ``one_run``: import all answers of a run together. ``pattern``: say how outputs state a confidence. ``repeats``: what several
 # rows of one question are. ``replace_people``: import the whole bundle, to replace the stored buzzes, exposures or votes.
+# ``respondents``: samples are people who answered.
 # ``same_answers``: join the names of one model, or withdraw a run. ``unit``: confidences are no percentages.
 Hint = Literal[
     "agreement", "align", "classes", "column", "dataset", "dataset_upload", "format", "map", "model", "one_run", "password",
-    "pattern", "percent", "repeats", "replace", "replace_people", "same_answers", "unit", "words",
+    "pattern", "percent", "repeats", "replace", "replace_people", "respondents", "same_answers", "unit", "words",
 ]  # fmt: skip
 
 

@@ -100,7 +100,7 @@ NO_QUESTION = _set("""
     subj participant respondent observer rater
 """)
 # Words of people who answered.
-OF_PERSONS = _set("subj participant respondent observer")
+OF_PERSONS = _set("subj participant respondent observer worker user")
 # Words of correctness, others that are also those of other scores, and words that may stand beside either.
 STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy richtig korrekt correcto solved")
 WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")

@@ -895,6 +895,9 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
-        by = ("elicitation", "sample", "model") if apart and apart[0].is_numeric else ("model", "elicitation", "sample")
+        of_persons = bool(apart) and bool({*tokens(apart[0].name)} & OF_PERSONS)
+        by = ("model", "elicitation", "sample")
+        if apart and (of_persons or apart[0].is_numeric):
+            by = ("sample", "model", "elicitation") if of_persons else ("elicitation", "sample", "model")
         apart_by = [role for role in by if not state.has(role)]
-        state.ask(reason, apart_by if apart else (), apart or [question], hint="repeats")
+        state.ask(reason, apart_by if apart else (), apart or [question], hint="respondents" if of_persons else "repeats")

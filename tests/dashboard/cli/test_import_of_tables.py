@@ -61,3 +61,13 @@ def test_wrong_values_of_options(cli, copied, path):
     ):  # fmt: skip
         refused = cli("import", path, option, value, store=copied)
         assert refused.returncode == 2 and reason in " ".join(refused.stderr.split())
+
+
+def test_the_suggested_command_makes_a_run_of_people(cli, copied, tmp_path):
+    rows = [f"{name},q{n},.{n + 1},{n % 2}" for name in ("ann", "ben") for n in range(4)]
+    (tmp_path / "in.csv").write_text("\n".join(["participant,id,confidence,correct", *rows]))
+    refused = cli("import", tmp_path / "in.csv", "--dataset", "survey", store=copied)
+    first, *others = refused.stderr.partition("For example: python -m dashboard ")[2].splitlines()
+    assert others == ["instead of the first that fits: --column model=participant, or --column elicitation=participant"]
+    assert "run" in cli(*shlex.split(first), store=copied).stdout
+    assert "survey: survey (single), 4 questions, 1 run" in listed_datasets(cli, copied)

@@ -635,3 +635,16 @@ def test_ranks(loss, expected):
 def test_ranks_are_those_of_scipy(loss):
     loss = np.round(loss, 9)  # differences that scipy distinguishes and we do not are tested above
     assert ranks(loss) == pytest.approx(rankdata(loss, nan_policy="omit"), nan_ok=True)
+
+
+def test_the_inflation_by_clusters_is_that_of_its_definition():
+    draw_from = np.random.default_rng(4)
+    for rare in (0.5, 0.02):
+        cluster = draw_from.permuted(np.repeat(np.arange(7), 4))
+        residual, spread, chances = draw_from.normal(size=28), draw_from.random(28), rare * draw_from.random(28)
+        pairs = [(i, j) for i, j in itertools.permutations(range(28), 2) if cluster[i] == cluster[j]]
+        observed = 1 + sum(residual[i] * residual[j] for i, j in pairs) / min(sum(residual**2), sum(spread**2))
+        largest = 1 + sum(spread[i] * spread[j] for i, j in pairs) / sum(spread**2)
+        expected = sum(chances[cluster == c].mean() for c in range(7))
+        least = 1 + (largest - 1) * min(1, 2 / expected)
+        assert calibration_tests.inflation(residual, spread, chances, cluster, 7) == pytest.approx(max(1, observed, least))

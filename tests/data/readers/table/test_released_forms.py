@@ -300,6 +300,16 @@ def test_people_are_no_questions(store, tmp_path):
     assert problem.choices == ("model=Subj_idx", "attribute=Subj_idx")
 
 
+def test_answers_of_people_are_told_apart_by_them(store, tmp_path):
+    once = rows_of(confidence=confidence, correct=lambda n: int(is_right(n)))
+    rows = [row | {"participant": name} for name in ("ann", "ben") for row in once]
+    (problem,) = refusal(store, write(tmp_path / "in.csv", rows)).problems
+    assert (problem.hint, problem.choices[0]) == ("respondents", "sample=participant")
+    report = put(store, tmp_path / "in.csv", model="people", columns=(("sample", "participant"),), respondents=True)
+    assert store.snapshot().rows("select questions, items, respondents from runs") == [(12, 24, True)]
+    assert len(report.runs) == 1
+
+
 def test_rows_of_several_models_without_questions_are_noted(store, tmp_path):
     rows = [{"model": model, "confidence": confidence(n), "correct": int(is_right(n))} for model in "ab" for n in ROWS]
     report = put(store, write(tmp_path / "in.csv", rows))

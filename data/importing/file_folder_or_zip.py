@@ -119,10 +119,10 @@ class Incoming:
         return [Incoming(path, self.staging, f"{self.name}/{name}", self._password) for name, path in paths.items()]
 
     def part(self, path: Path) -> Incoming:
-        """Return a file of the folder. Readers that ask for the same file share it, so it is opened once."""
+        """Return a file or folder below the folder, or itself. Readers that ask for the same one share it: it is opened once."""
         if path not in self._parts:
             below = path.relative_to(self.folder) if self.folder else path.name
-            self._parts[path] = Incoming(path, self.staging, f"{self.name}/{below}", self._password)
+            self._parts[path] = Incoming(path, self.staging, str(Path(self.name) / below), self._password)
         return self._parts[path]
 
     @cached_property

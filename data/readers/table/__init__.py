@@ -16,10 +16,10 @@ from data.readers import Format
 from data.readers.lifeeval import OF_PEOPLE
 from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
 from data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
-from data.readers.table.cells import number
-from data.readers.table.columns import Column, Table
+from data.readers.table.cells import given, number
+from data.readers.table.columns import MIN_FITTING, Column, Table
 from data.readers.table.folders import Names, names_by_path
-from data.readers.table.read import TOO_LARGE, read_tables
+from data.readers.table.read import TOO_LARGE, is_one_object, read_tables
 from data.readers.table.roles import Guesses, guess_roles
 
 FORMAT = Format(
@@ -32,11 +32,12 @@ FORMAT = Format(
 The report lists every column with its role, and why it has it. What the table does not show for certain is asked, never guessed.
 These rules decide the rest:
 
-- **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. If a dataset has
-  the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created, named
-  after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is `forecast`.
-  A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same questions are
-  of one dataset: what their paths have in common is its name, and what they differ by is the model.
+- **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. If a dataset
+  has the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created,
+  named after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is
+  `forecast`. A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same
+  questions are of one dataset: what their paths have in common is its name, and what they differ by is the model. A table there
+  that has only questions adds what it says to the answers, by their ids.
 - **Runs.** Each column of confidences is a run, whose elicitation is the name of the column. So is each model, and each day if
   the model answered the same questions on several. Without a column of models, the model is named after the file. Columns
   of several models, such as `gpt-4o_answer` and `gpt-4o_confidence` beside those of another, `confidence_a` and `correct_a`, or
@@ -63,7 +64,9 @@ These rules decide the rest:
 - **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,
   gets a row for each answer. Lists of responses, and of their grades or confidences, become rows. Of lists of answers beside
   their probabilities, the most probable one is the guess. Rows that sum up others (Mean, Total, ...), and records of a log
-  whose `type` has no answers, are left out and named.
+  whose `type` has no answers, are left out and named. Fields of JSON in a column of outputs are columns. Where a JSON document
+  has rows below several keys, their keys are a column: models, or you are asked. JSON files with one answer each are the rows
+  of one table.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
@@ -75,6 +78,7 @@ These rules decide the rest:
 )
 # Roles without which nothing speaks for a table of answers.
 ESSENTIAL = ("confidence", "options", "correct", "wrong", "outcome", "guess")
+JUDGED = {"answer", "correct", "wrong", "outcome"}  # roles that say what is right
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
@@ -161,7 +165,15 @@ def _read(incoming: Incoming) -> list[Table]:
 
 
 def _parts(folder: Path, incoming: Incoming) -> Iterator[Incoming]:
-    yield from (incoming.part(path) for path in files_below(folder) if path.stat().st_size)
+    """Yield the files of a folder and, in place of JSON files with one answer each, the folders in which these are."""
+    of_objects: dict[Path, Incoming] = {}
+    for path in (path for path in files_below(folder) if path.stat().st_size):
+        part = incoming.part(path)
+        if not is_one_object(part):
+            yield part
+        elif path.parent not in of_objects:
+            of_objects[path.parent] = incoming.part(path.parent)
+            yield of_objects[path.parent]
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
@@ -169,27 +181,52 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         _add(incoming, Names(stem_of(incoming.name), stem_of(incoming.name)), staging, options)
         return
     seen: dict[bytes, str] = {}
-    skipped: list[str] = []
+    skipped: list[Incoming] = []
     tables: dict[str, Incoming] = {}
     for part in _parts(incoming.folder, incoming):
-        with part.path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
+        digest = str(part.path).encode()
+        if part.folder is None:
+            with part.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").digest()
         if digest in seen:
             staging.report.lines.append(f"{part.name}: the same as {seen[digest]}, read once")
         elif _is_table(part):
             seen[digest] = part.name
-            tables[part.path.relative_to(incoming.folder).as_posix()] = part
+            below = part.path.relative_to(incoming.folder).as_posix()
+            tables[stem_of(incoming.name) if below == "." else below] = part
         else:
-            skipped.append(part.name)
+            skipped.append(part)
+    for other in [other for other in skipped if any(_has_questions_of(other, part) for part in tables.values())]:
+        staging.report.lines.append(f"{other.name}: its questions are those of the answers in {incoming.name}")
+        skipped.remove(other)
     contents = {path: _questions_of(_read(part)[0], options) for path, part in tables.items()}
     for path, names in names_by_path(stem_of(incoming.name), contents).items():
         with staging.report.collecting():
             _add(tables[path], names, staging, options)
     if skipped:
-        listed = ", ".join(skipped)[:500]
+        listed = ", ".join(part.name for part in skipped)[:500]
         staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {listed}")
     if not seen:
         raise refuse(incoming.name, "no file in it is a table of answers", hint="format")
+
+
+def _has_questions_of(other: Incoming, answers: Incoming) -> bool:
+    """Add to a table of answers what another table says about their questions, by their ids; return whether it says anything."""
+    try:
+        (asked,), (table,) = _read(other), _read(answers)
+    except (Refused, ValueError):  # it is no table, or several
+        return False
+    known, own = (guess_roles(one, ColumnMapping()).mapping for one in (asked, table))
+    ids, named = known.column("question_id"), own.column("question_id")
+    if not ids or not named or not {"question", "answer"} & known.roles.keys() or JUDGED & own.roles.keys():
+        return False
+    rows = {given(cell): n for n, cell in enumerate(asked.columns[ids])}
+    places = [rows.get(given(cell)) for cell in table.columns[named]]
+    if sum(place is not None for place in places) < MIN_FITTING * len(table):
+        return False
+    for name in asked.columns.keys() - table.columns.keys() - {ids}:
+        table.columns[name] = [None if place is None else asked.columns[name][place] for place in places]
+    return True
 
 
 def _stated(table: Table, options: ImportOptions) -> ColumnMapping:

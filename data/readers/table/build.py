@@ -41,6 +41,7 @@ from data.readers.table.cells import (
     answer,
     are_labels,
     given,
+    labelled_answer,
     listed,
     number,
     truth,
@@ -210,7 +211,7 @@ class Builder:
         # A model may well answer "none" or "-".
         texts = [(cell or "").strip() for cell in self.table.columns[name]]
         if name == self.guesses.stated_in:
-            texts = [read_pattern(self.mapping.pattern).without(text) for text in texts]
+            texts = [labelled_answer(read_pattern(self.mapping.pattern).without(text)) for text in texts]
         return [text if text.lower() not in ("", "nan", "<na>") else None for text in texts]
 
     def corrects(self) -> list[float | None]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
 
 from data.readers.shared.evaluation_log import parsed
 
@@ -15,6 +18,7 @@ ONE_PERCENTAGE = re.compile(r"\D*(\d+(?:[.,]\d+)?) ?%\D*")
 VERDICT = re.compile(r"\[RESULT\]\s*\(?(\d)")  # as judges of the Prometheus family write it; the last one counts
 LETTER = re.compile(r"\(?([A-Za-z0-9])\)?[.:)]?")
 LETTER_WITH_TEXT = re.compile(r"\(?([A-Z])(?:\)|[.:)])\s+\S.*", re.DOTALL)
+LABELLED = re.compile(r"\b(?:answer|antwort)\b\W{0,3}[:=]\s*(\S[^\n]*)", re.IGNORECASE)
 ALTERNATIVES = re.compile(r"(.*?) \[or (.*)\]", re.DOTALL)  # as ``answer_line`` writes them
 IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
 TRUTH = {
@@ -47,6 +51,35 @@ def given(cell: str | None) -> str | None:
     return None if text.lower() in MISSING else text
 
 
+def flat(record: dict[str, Any]) -> dict[str, str | None]:
+    """Return a record with the values of nested objects under dotted paths. Lists become JSON text."""
+    flat: dict[str, str | None] = {}
+    stack: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(record.items())]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict) and value:
+            stack += [(f"{path}.{key}", inner) for key, inner in reversed(value.items())]
+        else:
+            flat[path] = as_text(value)
+    return flat
+
+
+def as_text(value: object) -> str | None:
+    """Return a value of JSON or of a workbook as a cell."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        case list() | tuple() | dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+        case datetime() | date():
+            return value.isoformat()
+    return str(value).encode("utf-8", "replace").decode()
+
+
 def number(text: str | None) -> tuple[float, bool] | None:
     """Return the number in a cell, with a decimal point or comma, and whether a percent sign follows it; None if it is no number.
 
@@ -74,6 +107,16 @@ def softmax(logits: Sequence[float]) -> list[float]:
     """
     weights = [math.exp(logit - max(logits)) for logit in logits]
     return [weight / sum(weights) for weight in weights]
+
+
+def labelled_answer(output: str) -> str:
+    """Return the last answer that an output names as such, in the rest of its line; the whole output if there is none.
+
+    >>> labelled_answer("It is far. Answer: **Nile**"), labelled_answer("Final answer: B."), labelled_answer("Nile")
+    ('Nile', 'B.', 'Nile')
+    """
+    named = LABELLED.findall(output)
+    return named[-1].strip(" *") if named else output
 
 
 def truth(text: str | None) -> float | None:

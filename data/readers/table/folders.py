@@ -46,7 +46,8 @@ def names_by_path(folder: str, contents: Mapping[str, Mapping[str, str]]) -> dic
                 names[path] = Names(" ".join(own or shared) or folder, "/".join(differing) or parts[path][-1])
             else:
                 of_data = [part for part in own if part not in named]
-                names[path] = Names(of_data[-1] if of_data else parts[path][-1], named[0] if named else parts[path][-1])
+                stem = folder if parts[path][-1].lower() in GENERIC else parts[path][-1]
+                names[path] = Names(of_data[-1] if of_data else stem, named[0] if named else stem)
     return names
 
 

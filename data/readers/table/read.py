@@ -7,7 +7,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
 from itertools import islice
 from typing import Any
 
@@ -17,8 +16,9 @@ from data.importing.report import Refused, refuse
 from data.importing.staging import Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
+from data.readers.table.cells import as_text, flat
 from data.readers.table.columns import Table
-from data.readers.table.names import roles_of, roles_of_phrase, tokens, words
+from data.readers.table.names import MODEL_NAME, roles_of, roles_of_phrase, tokens, words
 from data.readers.table.reshape import SAID, reshape
 
 MAX_BYTES = 2**28  # of a table that is read into memory as a whole
@@ -26,6 +26,7 @@ LARGE = MAX_BYTES  # of a CSV; beyond, a sample shows what its columns are
 TOO_LARGE = f"a table in the form of another project can have at most {size(MAX_BYTES)}"
 SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of the file
 DELIMITERS = ",;\t|"
+MAX_OBJECT_BYTES = 2**20  # of a JSON file that is one answer
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
 SUMMARIES = {  # first cells of rows below a table that sum it up
@@ -34,6 +35,7 @@ SUMMARIES = {  # first cells of rows below a table that sum it up
 }  # fmt: skip
 TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
 KIND = "type"  # key of the kinds of records in a log, as those of OpenAI's evals
+SERIES_BY_KEY, MAX_SERIES = "series of rows", 26  # column of rows that stand below one of a few keys each
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
 NOT_TEXT = "this is neither text in a known encoding nor another file that is read as a table"
 
@@ -43,6 +45,8 @@ def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
 
     Of a large CSV, rows from all parts are read.
     """
+    if incoming.folder is not None:
+        return [reshape(_of_objects(incoming))]
     if part := _part_of_csv(incoming):
         return [part]
     return [reshape(table) for table in _tables_of(incoming, staging)]
@@ -208,7 +212,8 @@ def _of_json(name: str, text: str) -> Table:
 def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     """Find the rows of a JSON document: a list of objects, objects by id, columns by name, or one of these within an object.
 
-    Columns are lists, or objects whose keys are the numbers of rows.
+    Columns are lists, or objects whose keys are the numbers of rows. Where several parts of an object have rows of one form,
+    their keys become a column, and so does a key that is the name of a model.
 
     ``columns`` with a list of rows, ``data``, is how pandas splits a table, and MLflow its results.
     """
@@ -227,14 +232,41 @@ def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     by_column = len(values) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
     if by_column and values[0] and not any(isinstance(cell, dict) for value in values for cell in value):
         return [(f"entry {n + 1}", {key: document[key][n] for key in document}) for n in range(len(values[0]))]
-    if len(values) > 1 and _are_objects(values) and len({frozenset(value) for value in values}) <= max(1, len(values) // 10):
+    by_id = len(values) > 1 and _are_objects(values) and len({frozenset(value) for value in values}) <= max(1, len(values) // 10)
+    if by_id and not all(isinstance(inner, dict) for inner in values[0].values()):
         return [(f"entry {key!r}"[:MAX_SHOWN_LENGTH], {"id": key} | value) for key, value in document.items()]
     parts = {key: rows for key, value in document.items() if (rows := _records(value, depth + 1))}
     if not parts:
         return []
     longest = max(parts, key=lambda key: len(parts[key]))
-    facts = {key: value for key, value in document.items() if key not in parts and isinstance(value, str | int | float | bool)}
-    return [(place, facts | row) for place, row in parts[longest]]
+    facts: dict[str, object] = {}
+    for key, value in document.items():
+        if isinstance(value, dict) and key not in parts:
+            of_run = {name: cell for name, cell in flat(value).items() if {*roles_of_phrase(tokens(name))} & {"model", "dataset"}}
+            facts |= {f"{key}.{name}": cell for name, cell in of_run.items()}
+        elif key not in parts and isinstance(value, str | int | float | bool):
+            facts[key] = value
+    if MODEL_NAME.search(f"{longest} "):
+        facts[SERIES_BY_KEY] = longest
+    alike = [key for key in parts if parts[key][0][1].keys() == parts[longest][0][1].keys()]
+    if len(alike) == 1:
+        return [(place, facts | row) for place, row in parts[longest]]
+    series = SERIES_BY_KEY if len(alike) <= MAX_SERIES else "id"
+    return [(f"{key}: {place}"[:MAX_SHOWN_LENGTH], facts | {series: key} | row) for key in alike for place, row in parts[key]]
+
+
+def is_one_object(incoming: Incoming) -> bool:
+    """Return whether a file is one small JSON object without rows in it, as those of a folder with a file for each answer."""
+    small = incoming.path.suffix.lower() == ".json" and incoming.path.stat().st_size <= MAX_OBJECT_BYTES
+    return small and isinstance(incoming.document, dict) and not _records(incoming.document)
+
+
+def _of_objects(incoming: Incoming) -> Table:
+    """Return the table of a folder with a file for each answer. If none has an id, the names of the files are the ids."""
+    parts = {path.stem: incoming.part(path) for path in sorted((incoming.folder or incoming.path).iterdir()) if path.is_file()}
+    documents = {stem: part.document for stem, part in parts.items() if is_one_object(part)}
+    rows = [(f"{stem}.json", {"id": stem} | row) for stem, row in documents.items() if isinstance(row, dict)]
+    return _of_records(incoming.name, rows)
 
 
 def _are_objects(values: object) -> bool:
@@ -243,7 +275,7 @@ def _are_objects(values: object) -> bool:
 
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
     records = _of_predictions(records)
-    rows = [_flat(_of_chat(record)) for _, record in records]
+    rows = [flat(_of_chat(record)) for _, record in records]
     answered = {row.get(KIND) for row in rows if any({*roles_of_phrase(tokens(key))} & SAID for key in row)}
     answered = answered - {None} or answered  # a record without a kind beside others is about the whole log
     others = Counter(row.get(KIND) for row in rows if answered and row.get(KIND) not in answered)
@@ -289,34 +321,6 @@ def _renamed(entry: dict[str, Any], old: str, new: str) -> dict[str, Any]:
     return {new if name == old else name: value for name, value in entry.items()}
 
 
-def _flat(record: dict[str, Any]) -> dict[str, str | None]:
-    """Return a record with the values of nested objects under dotted paths. Lists become JSON text."""
-    flat: dict[str, str | None] = {}
-    stack: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(record.items())]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict) and value:
-            stack += [(f"{path}.{key}", inner) for key, inner in reversed(value.items())]
-        else:
-            flat[path] = _text(value)
-    return flat
-
-
-def _text(value: object) -> str | None:
-    match value:
-        case None:
-            return None
-        case bool():
-            return str(value).lower()
-        case float() if value.is_integer() and abs(value) < 2**53:
-            return str(int(value))
-        case list() | tuple() | dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
-        case datetime() | date():
-            return value.isoformat()
-    return str(value).encode("utf-8", "replace").decode()
-
-
 def _of_parquet(incoming: Incoming, staging: Staging) -> Table:
     file = incoming.file
     file.check_parquet(staging.connection, file.columns)
@@ -340,7 +344,7 @@ def _of_workbook(incoming: Incoming) -> list[Table]:
     tables: dict[tuple[str, ...], Table] = {}
     several = sum(bool(rows) for rows in sheets.values()) > 1
     for sheet, rows in sheets.items():
-        cells = [(f"{sheet}, row {n}", [_text(cell) for cell in row]) for n, row in enumerate(rows, start=1)]
+        cells = [(f"{sheet}, row {n}", [as_text(cell) for cell in row]) for n, row in enumerate(rows, start=1)]
         table = _with_header(incoming.name, [(place, row) for place, row in cells if any(row)])
         if not len(table):
             continue

@@ -9,11 +9,12 @@ from dataclasses import replace
 from string import ascii_uppercase
 
 from data.readers.shared.evaluation_log import parsed
-from data.readers.table.cells import answer, given, listed, number, softmax, truth
-from data.readers.table.columns import Table
+from data.readers.table.cells import answer, flat, given, listed, number, softmax, truth
+from data.readers.table.columns import MIN_FITTING, Table
 from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+FENCE = re.compile(r"^```\w*\s*|\s*```$")
 SEVERAL = {"responses", "generations", "completions"}  # words that name lists of answers
 SAMPLE_NUMBER = "sample"  # column of answers that were in lists
 SAID = {"guess", "correct", "confidence"}  # roles of which records of answers have one
@@ -30,9 +31,31 @@ SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ 
 
 def reshape(table: Table) -> Table:
     """Return a table with a row for each answer; the same one if it has that already."""
-    for step in (_by_answer, _by_series, _by_entry, _by_sample, _by_option):
+    for step in (_by_field, _by_answer, _by_series, _by_entry, _by_sample, _by_option):
         table = step(table)
     return table
+
+
+def _by_field(table: Table) -> Table:
+    """Give each field of JSON that a column of outputs holds a column of its own, if one of them is an answer or a confidence."""
+    for name, cells in table.columns.items():
+        if not (start := next(filter(None, map(given, cells)), "")).startswith(("{", "```")):
+            continue
+        outputs = [_object_in(given(cell)) for cell in cells]
+        stated = [output for output in outputs if output]
+        roles = {role for output in stated for key in output for role in roles_of_phrase(words(key))}
+        if len(stated) >= MIN_FITTING * sum(given(cell) is not None for cell in cells) and roles & SAID and start:
+            fields = dict.fromkeys(key for output in stated for key in output)
+            columns = {other: list(others) for other, others in table.columns.items() if other != name}
+            columns |= {f"{name}.{key}": [(output or {}).get(key) for output in outputs] for key in fields}
+            return replace(table, columns=columns)
+    return table
+
+
+def _object_in(text: str | None) -> dict[str, str | None]:
+    """Return the JSON object that a text is, maybe in a fence of Markdown, as texts by key; empty if it is none."""
+    value = parsed(FENCE.sub("", text).strip()) if text else None
+    return flat(value) if isinstance(value, dict) else {}
 
 
 def _by_answer(table: Table) -> Table:

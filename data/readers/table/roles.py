@@ -23,6 +23,7 @@ from data.readers.table.cells import (
     answer,
     answer_line,
     are_labels,
+    labelled_answer,
     listed,
     number,
 )
@@ -46,7 +47,7 @@ from data.readers.table.names import (
     tokens,
     words,
 )
-from data.readers.table.read import SHEET
+from data.readers.table.read import SERIES_BY_KEY, SHEET
 from data.readers.table.reshape import LISTS, LOGITS, SERIES, SUM_TOLERANCE
 from data.store.answer_states import SCORES
 
@@ -127,7 +128,7 @@ class _Guessing:
         stated = {name: sum(pattern.find(text) is not None for text in column.present) for name, column in self.columns.items()}
         name = max(stated, key=lambda name: stated[name])
         if stated[name]:
-            cells = [cell and pattern.without(cell) for cell in self.columns[name].cells]
+            cells = [cell and labelled_answer(pattern.without(cell)) for cell in self.columns[name].cells]
             self.columns[name], self.result.stated_in = Column(name, cells), name
         else:
             self.ask(f"no column states a confidence as in {pattern.text!r}", hint="pattern")
@@ -785,6 +786,13 @@ def _groups(state: _Guessing) -> None:
             state.take(role, fitting[0].name, "by its name")
         elif fitting:
             state.ask(f"several columns could name the {role}", role, fitting)
+    for column in (column for column in state.free if column.name == SERIES_BY_KEY):
+        reason = f"rows stand below {', '.join(column.distinct)}: what are these?"
+        named = [*state.named("question"), *state.named("question_id")]
+        again = any(len({*zip(column.texts, c.texts, strict=True)}) > len({*c.texts}) for c in named)
+        of_runs, of_questions = ("model", "elicitation"), ("dataset", "category")
+        first = (*of_runs, *of_questions) if again or not named else (*of_questions, *of_runs)
+        state.ask(reason[:400], (*first, "question_id", "attribute"), [column])
     for column in (column for column in state.free if column.name == SERIES):
         reason = f"names of columns begin or end with {', '.join(column.distinct)}: what are these?"
         state.ask(reason[:400], ("model", "elicitation"), [column])

@@ -328,3 +328,91 @@ def test_a_share_that_a_score_became_is_a_confidence(store, tmp_path):
     report = put(store, write(tmp_path / "in.csv", rows), model="m")
     assert store.snapshot().rows("select elicitation from runs") == [("conf_entropy",)]
     assert [row[1] for row in stored(store, report)] == [confidence(n) for n in ROWS]
+
+
+def whole(n):
+    return {
+        "question": f"Which is {n}?",
+        "gold": f"x {n}",
+        "prediction": f"{'x' if is_right(n) else 'y'} {n}",
+        "confidence": confidence(n),
+    }
+
+
+def with_models(store):
+    return store.snapshot().rows("select dataset, model, items from runs order by 1, 2")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({m: [whole(n) for n in ROWS] for m in ("gpt-4", "claude-3")}, id="rows-of-models"),
+        pytest.param({m: {f"q{n}": whole(n) for n in ROWS} for m in ("gpt-4", "claude-3")}, id="questions-of-models"),
+        pytest.param([whole(n) | {"llm": m} for m in ("gpt-4", "claude-3") for n in ROWS], id="rows"),
+    ],
+)
+def test_no_part_of_a_document_is_left_out(store, tmp_path, document):
+    put(store, write(tmp_path / "all.json", document))
+    assert with_models(store) == [("all", "claude-3", 12), ("all", "gpt-4", 12)]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({"config": {"model": "gpt-4"}, "metrics": {"ece": 0.1}, "samples": [whole(n) for n in ROWS]}, id="settings"),
+        pytest.param({"gpt-4": {"results": [whole(n) for n in ROWS]}}, id="key"),
+    ],
+)
+def test_a_document_names_its_model(store, tmp_path, document):
+    put(store, write(tmp_path / "all.json", document))
+    assert with_models(store) == [("all", "gpt-4", 12)]
+
+
+def test_keys_that_are_no_models_are_asked_about(store, tmp_path):
+    rows = {part: [whole(n) for n in ROWS if (n < 6) == (part == "one")] for part in ("one", "two")}
+    (problem,) = refusal(store, write(tmp_path / "all.json", rows)).problems
+    assert problem.choices[0] == "dataset=series of rows"
+    again = {part: [whole(n) for n in ROWS] for part in ("one", "two")}
+    (problem,) = refusal(store, write(tmp_path / "again.json", again)).problems
+    assert problem.choices[0] == "model=series of rows"
+
+
+def test_a_folder_with_a_file_for_each_answer_is_a_table(store, tmp_path):
+    for n in ROWS:
+        write(tmp_path / "flat" / f"q{n}.json", {"reply": {"answer": "x", "confidence": confidence(n)}, "correct": is_right(n)})
+    report = put(store, tmp_path / "flat")
+    assert [row[:3] for row in stored(store, report)] == [(f"q{n}", confidence(n), float(is_right(n))) for n in ROWS]
+    for model in ("alpha", "beta"):
+        for n in ROWS:
+            write(tmp_path / "runs" / model / f"q{n}.json", whole(n) | {"confidence": confidence(n + (model == "beta"))})
+    put(store, tmp_path / "runs")
+    assert with_models(store) == [("flat", "flat", 12), ("runs", "alpha", 12), ("runs", "beta", 12)]
+
+
+@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
+def test_fields_of_an_output_are_columns(store, tmp_path, fence):
+    outputs = [json.dumps({"answer": "x" if is_right(n) else "y", "confidence": 5 * n}) for n in ROWS]
+    rows = rows_of(gold=lambda n: "x", output=lambda n: "I refuse." if n == 3 else fence.format(outputs[n]))
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[1] for row in stored(store, report)] == [None if n == 3 else confidence(n) for n in ROWS]
+    assert [row[3] for row in stored(store, report)] == ["unparsed" if n == 3 else None for n in ROWS]
+    assert grades(store, report) == [float(is_right(n) and n != 3) for n in ROWS]
+
+
+def test_the_answer_of_an_output_is_the_one_it_names(store, tmp_path):
+    rows = rows_of(
+        gold=lambda n: LETTERS[n % 4], output=lambda n: f"A river?\nAnswer: **{LETTERS[chosen(n)]}**\nConfidence: {5 * n}%"
+    )
+    report = put(store, write(tmp_path / "in.csv", rows), model="m", confidence_pattern="Confidence: {percent}")
+    assert grades(store, report) == [float(is_right(n)) for n in ROWS]
+    assert [row[1] for row in stored(store, report)] == [confidence(n) for n in ROWS]
+
+
+def test_questions_and_answers_of_a_folder_are_joined(store, tmp_path):
+    write(tmp_path / "quiz" / "questions_all.csv", rows_of(question=lambda n: f"Which is {n}?", gold=lambda n: f"x {n}"))
+    answers = rows_of(prediction=lambda n: f"{'x' if is_right(n) else 'y'} {n}", confidence=confidence)
+    write(tmp_path / "quiz" / "preds.csv", [{"question_number": row.pop("id"), **row} for row in answers])
+    report = put(store, tmp_path / "quiz")
+    assert with_models(store) == [("quiz", "quiz", 12)]
+    assert grades(store, report) == [float(is_right(n)) for n in ROWS]
+    assert store.snapshot().rows("select text from questions where question_id = 'q3'") == [("Which is 3?",)]

@@ -62,7 +62,7 @@ NO_PERCENTAGES = "no number in this column exceeds 1 ({:g} is the greatest), so 
 IN_PLACE = {"question_id", "question", "choices", "answer", "category", "guess", "correct", "confidence", "model", "elicitation"}
 IN_PLACE |= {"sample", "dataset", "attribute"}
 UNREADABLE = "no confidence could be read"
-ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst|zip))+$", re.IGNORECASE)
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,6 +177,15 @@ def test_paths_of_a_folder_name_datasets_and_models(store, tmp_path, layout):
     put(store, tmp_path / "runs")
     runs = store.snapshot().rows("select dataset, model, items from runs order by 1, 2")
     assert [row[:2] for row in runs] == [(dataset, model) for dataset in ("cities", "rivers") for model in ("alpha", "beta")]
+
+
+def test_a_zip_is_called_like_its_folder(store, tmp_path):
+    for model in ("alpha", "beta"):
+        rows = [whole(n) | {"confidence": confidence(n + (model == "beta"))} for n in ROWS]
+        write(tmp_path / "files" / f"{model}.csv", rows)
+    put(store, Path(shutil.make_archive(str(tmp_path / "seas"), "zip", tmp_path / "files")))
+    assert with_models(store) == [("seas", "alpha", 12), ("seas", "beta", 12)]
+    assert store.snapshot().rows("select title from datasets") == [("seas",)]
 
 
 def test_tables_with_other_answers_are_other_datasets(store, tmp_path):

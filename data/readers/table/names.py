@@ -75,7 +75,11 @@ for _entry in re.split(r"\n(?! )", PHRASES.strip()):
     _role, _, _phrases = _entry.partition(": ")
     for _phrase in _phrases.split(","):
         ROLES_BY_PHRASE.setdefault(" ".join(_phrase.split()), []).append(_role)
-MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
+MODEL_NAME = re.compile(
+    r"\b(gpt|chatgpt|davinci|claude|llama|gemini|gemma|palm|mistral|mixtral|qwen|deepseek|phi|grok|olmo|vicuna|kimi|glm|jamba|dbrx|"
+    r"zephyr|nemotron|internlm)[-_ .\d]",
+    re.IGNORECASE,
+)
 MAX_WORDS = max(len(phrase.split()) for phrase in ROLES_BY_PHRASE)
 
 

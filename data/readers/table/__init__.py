@@ -204,7 +204,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         with staging.report.collecting():
             _add(tables[path], names, staging, options)
     if skipped:
-        listed = ", ".join(part.name for part in skipped)[:500]
+        listed = ", ".join(part.name if part.folder is None else f"{part.name}/*.json" for part in skipped)[:500]
         staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {listed}")
     if not seen:
         raise refuse(incoming.name, "no file in it is a table of answers", hint="format")

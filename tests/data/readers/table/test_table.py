@@ -375,10 +375,11 @@ def test_a_folder_of_tables(store, tmp_path):
     write(folder / "beta.csv", [row | {"confidence": "0.25"} for row in ROWS])
     shutil.copy(folder / "alpha.csv", folder / "copy of alpha.csv")
     (folder / "readme.md").write_text("These are our results.\n")
+    (folder / "config.json").write_text('{"temperature": 0, "seed": 1}')
     report = put(store, folder)
     assert store.snapshot().rows("select dataset, model from runs order by 2") == [("runs", "alpha"), ("runs", "beta")]
     assert any("the same as runs/alpha.csv, read once" in line for line in report.lines)
-    assert any("were skipped: runs/readme.md" in warning for warning in report.warnings)
+    assert any(warning.endswith("were skipped: runs/*.json, runs/readme.md") for warning in report.warnings)
 
 
 def test_forecasts_have_outcomes(store, tmp_path):

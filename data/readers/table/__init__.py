@@ -185,9 +185,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     tables: dict[str, Incoming] = {}
     for part in _parts(incoming.folder, incoming):
         digest = str(part.path).encode()
-        if part.folder is None:
+        if part.folder is None:  # equal files in two folders can be answers of two models
             with part.path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").digest()
+                digest = str(part.path.parent).encode() + hashlib.file_digest(file, "sha256").digest()
         if digest in seen:
             staging.report.lines.append(f"{part.name}: the same as {seen[digest]}, read once")
         elif _is_table(part):

@@ -179,6 +179,14 @@ def test_paths_of_a_folder_name_datasets_and_models(store, tmp_path, layout):
     assert [row[:2] for row in runs] == [(dataset, model) for dataset in ("cities", "rivers") for model in ("alpha", "beta")]
 
 
+def test_equal_answers_of_two_models_are_two_runs(store, tmp_path):
+    for model in ("alpha", "beta"):
+        write(tmp_path / "runs" / model / "quiz.csv", [whole(n) for n in ROWS])
+    report = put(store, tmp_path / "runs")
+    assert with_models(store) == [("quiz", "alpha", 12), ("quiz", "beta", 12)]
+    assert any("has exactly the answers of run" in warning for warning in report.warnings)
+
+
 def test_a_zip_is_called_like_its_folder(store, tmp_path):
     for model in ("alpha", "beta"):
         rows = [whole(n) | {"confidence": confidence(n + (model == "beta"))} for n in ROWS]

@@ -196,10 +196,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             tables[stem_of(incoming.name) if below == "." else below] = part
         else:
             skipped.append(part)
-    for other in [other for other in skipped if any(_has_questions_of(other, part) for part in tables.values())]:
-        staging.report.lines.append(f"{other.name}: its questions are those of the answers in {incoming.name}")
-        skipped.remove(other)
-    contents = {path: _questions_of(_read(part)[0], options) for path, part in tables.items()}
+    for other in list(skipped):
+        if answered := [part.name for part in tables.values() if _join_questions(other, part)]:
+            staging.report.lines.append(f"{other.name}: the questions of {', '.join(answered)}"[:500])
+            skipped.remove(other)
+    contents = {path: _questions_of(part, options) for path, part in tables.items()}
     for path, names in names_by_path(stem_of(incoming.name), contents).items():
         with staging.report.collecting():
             _add(tables[path], names, staging, options)
@@ -210,7 +211,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         raise refuse(incoming.name, "no file in it is a table of answers", hint="format")
 
 
-def _has_questions_of(other: Incoming, answers: Incoming) -> bool:
+def _join_questions(other: Incoming, answers: Incoming) -> bool:
     """Add to a table of answers what another table says about their questions, by their ids; return whether it says anything."""
     try:
         (asked,), (table,) = _read(other), _read(answers)
@@ -240,8 +241,15 @@ def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
     return replace(mapping, percent=True) if options.percent else mapping
 
 
-def _questions_of(table: Table, options: ImportOptions) -> dict[str, str]:
-    """Return the texts and answers of a table's questions by id; empty if too few answers, and no texts, tell them apart."""
+def _questions_of(part: Incoming, options: ImportOptions) -> dict[str, str]:
+    """Return the texts and answers of a table's questions by id; empty if too few answers, and no texts, tell them apart.
+
+    It is empty, too, for a workbook that cannot be read; this is reported when it is imported.
+    """
+    try:
+        table = _read(part)[0]
+    except Refused:
+        return {}
     builder = Builder(table, guess_roles(table, _stated(table, options)), options, "", "")
     texts, answers = builder.cells("question"), builder.cells("answer")
     rows = zip(builder.question_ids(), texts, answers, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from string import ascii_uppercase
 
@@ -39,12 +39,12 @@ def reshape(table: Table) -> Table:
 def _by_field(table: Table) -> Table:
     """Give each field of JSON that a column of outputs holds a column of its own, if one of them is an answer or a confidence."""
     for name, cells in table.columns.items():
-        if not (start := next(filter(None, map(given, cells)), "")).startswith(("{", "```")):
+        if not next(filter(None, map(given, cells)), "").startswith(("{", "```")):
             continue
         outputs = [_object_in(given(cell)) for cell in cells]
         stated = [output for output in outputs if output]
         roles = {role for output in stated for key in output for role in roles_of_phrase(words(key))}
-        if len(stated) >= MIN_FITTING * sum(given(cell) is not None for cell in cells) and roles & SAID and start:
+        if len(stated) >= MIN_FITTING * sum(given(cell) is not None for cell in cells) and roles & SAID:
             fields = dict.fromkeys(key for output in stated for key in output)
             columns = {other: list(others) for other, others in table.columns.items() if other != name}
             columns |= {f"{name}.{key}": [(output or {}).get(key) for output in outputs] for key in fields}
@@ -153,9 +153,9 @@ def _without_path(names: list[str]) -> list[str]:
 # -- lists of answers ------------------------------------------------------------------------------------------------------
 
 
-def _lists(table: Table) -> dict[str, list[list[str] | None]]:
-    """Return the columns of lists, by name: the entries of each cell, None where it is blank."""
-    starts = {name: next(filter(None, map(given, cells)), "") for name, cells in table.columns.items()}
+def _lists(table: Table, names: Iterable[str]) -> dict[str, list[list[str] | None]]:
+    """Return those of some columns that hold lists, by name: the entries of each cell, None where it is blank."""
+    starts = {name: next(filter(None, map(given, table.columns[name])), "") for name in names}
     read = {name: [listed(given(cell)) for cell in table.columns[name]] for name, text in starts.items() if text[:1] == "["}
     return {name: rows for name, rows in read.items() if all(map(_is_blank_or_list, rows, table.columns[name]))}
 
@@ -166,7 +166,9 @@ def _is_blank_or_list(entries: list[str] | None, cell: str | None) -> bool:
 
 def _by_entry(table: Table) -> Table:
     """Let the most probable of the answers in a list be the guess, if a list beside it has their probabilities."""
-    lists = _lists(table)
+    if not any({*words(name)} & LISTS for name in table.columns):
+        return table
+    lists = _lists(table, table.columns)
     for name, shares in lists.items():
         if not {*words(name)} & LISTS or not all(_probabilities(cell) != {} for cell in table.columns[name]):
             continue
@@ -191,7 +193,7 @@ def _by_sample(table: Table) -> Table:
 
     A list alone holds answers if its name says that they are several.
     """
-    holding = {name: rows for name, rows in _lists(table).items() if {*roles_of(name)} & SAID and not {*words(name)} & LISTS}
+    holding = _lists(table, (name for name in table.columns if {*roles_of(name)} & SAID and not {*words(name)} & LISTS))
     lengths = [{len(row) for row in rows if row is not None} for rows in zip(*holding.values(), strict=True)]
     roles = {role for name in holding for role in roles_of(name)} & SAID
     several = len(roles) > 1 or (len(holding) == 1 and {*words(next(iter(holding)))} & SEVERAL)

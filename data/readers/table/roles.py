@@ -55,6 +55,7 @@ NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and n
 MAX_GROUPS = 1000  # different models, datasets and days in a file
 MIN_OF_EACH = 5  # guesses of each of two answers
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
+CONFIDENT = {"conf", "confidence"}  # words with which a share is a confidence, although it was made of a score
 MAX_NAME_WORDS = 4  # of the name of a column that is no sentence
 MAX_TOLD = 10  # different thresholds that models are told
 MIN_COMPARED = 10  # guesses of which one at least should be right
@@ -199,6 +200,7 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     _repeats(state, known=repeats)
     for column in state.free:
         state.take("attribute", column.name, "")
+        state.result.read_as.pop(column.name, None)  # an attribute is what the file says
     names = tuple(name for name, column in state.columns.items() if column.present)
     state.result.mapping = replace(stated, columns=names, roles=state.roles)
     return state.result
@@ -430,6 +432,7 @@ def _correctness(state: _Guessing) -> None:
         state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
         return
     verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
+    verdicts = [column for column in verdicts if not {*tokens(column.name)} & OTHERS_CORRECT]
     if not candidates and len(verdicts) == 1:
         state.take("correct", verdicts[0].name, "it says correct and incorrect")
         return
@@ -629,7 +632,7 @@ def _confidences(state: _Guessing) -> None:
     known = state.stated.words
     forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
     named = [column for column in state.free if _is_named_confidence(column, forbidden)]
-    named = sorted(named, key=lambda column: -roles_of(column.name)["confidence"])
+    named = sorted(named, key=lambda column: -roles_of(column.name).get("confidence", 0))
     stated = [state.columns[name] for name in state.roles.get("confidence", ())]
     if not any(column.name_says("confidence") for column in stated):  # one whose name says nothing is another one beside these
         for column in named:
@@ -728,7 +731,8 @@ def _is_named_confidence(column: Column, forbidden: Set[str]) -> bool:
     roles, named_words = roles_of(column.name), {*tokens(column.name)}
     if len(tokens(column.name)) > MAX_NAME_WORDS:  # a question, in which "a" is no option
         forbidden = {word for word in forbidden if len(word) > 1}
-    of_score = "confidence" in roles and roles.keys() <= {"confidence", SCORE, *SCORES} and column.scale in ("unit", "percent")
+    of_score = bool(named_words & CONFIDENT) and roles.keys() <= {"confidence", SCORE, *SCORES}
+    of_score = of_score and column.scale in ("unit", "percent")
     named = column.name_says("confidence") or of_score
     return bool(named) and not named_words & forbidden and not column.is_index and not OF_CLASS.search(column.name)
 

@@ -187,6 +187,17 @@ def test_equal_answers_of_two_models_are_two_runs(store, tmp_path):
     assert any("has exactly the answers of run" in warning for warning in report.warnings)
 
 
+def test_a_grade_by_others_is_not_that_of_the_answer(store, tmp_path):
+    """Nor is a small score that is low where the model is sure a confidence, and attributes keep what the file says."""
+    rows = rows_of(user_answer=lambda n: "correct" if n % 2 else "incorrect", confidence=confidence)
+    (problem,) = refusal(store, write(tmp_path / "by-users.csv", rows)).problems
+    assert "whether answers are right" in problem.reason
+    rows = rows_of(correct=lambda n: int(is_right(n)), score=lambda n: 100 * (n % 2), neg_log_prob=lambda n: n / 20)
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert [row[3] for row in stored(store, report)] == ["scored"] * len(ROWS)
+    assert {row[1] for row in stored(store, report, "question_id, attributes['score']")} == {"0", "100"}
+
+
 def test_a_zip_is_called_like_its_folder(store, tmp_path):
     for model in ("alpha", "beta"):
         rows = [whole(n) | {"confidence": confidence(n + (model == "beta"))} for n in ROWS]
@@ -218,7 +229,7 @@ def test_other_binary_files_are_named(store, tmp_path, start, reason):
         put(store, tmp_path / "in.bin", model="m")
 
 
-def test_a_table_with_an_id_of_clueline_says_what_it_lacks(store, tmp_path):
+def test_confidences_alone_say_what_they_lack(store, tmp_path):
     path = tmp_path / "in.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["confidence", "note"], *([confidence(n), f"note {n}"] for n in ROWS)])
@@ -429,9 +440,11 @@ def test_the_answer_of_an_output_is_the_one_it_names(store, tmp_path):
 
 def test_questions_and_answers_of_a_folder_are_joined(store, tmp_path):
     write(tmp_path / "quiz" / "questions_all.csv", rows_of(question=lambda n: f"Which is {n}?", gold=lambda n: f"x {n}"))
-    answers = rows_of(prediction=lambda n: f"{'x' if is_right(n) else 'y'} {n}", confidence=confidence)
-    write(tmp_path / "quiz" / "preds.csv", [{"question_number": row.pop("id"), **row} for row in answers])
+    for model in ("alpha", "beta"):
+        answers = rows_of(prediction=lambda n: f"{'x' if is_right(n) else 'y'} {n}", confidence=lambda n, m=model: len(m) / 10)
+        rows = [{"question_number": row.pop("id"), **row} for row in answers]
+        write(tmp_path / "quiz" / f"{model}.csv", rows)
     report = put(store, tmp_path / "quiz")
-    assert with_models(store) == [("quiz", "quiz", 12)]
-    assert grades(store, report) == [float(is_right(n)) for n in ROWS]
+    assert with_models(store) == [("quiz", "alpha", 12), ("quiz", "beta", 12)]
+    assert grades(store, report) == [float(is_right(n)) for n in ROWS for _ in report.runs]
     assert store.snapshot().rows("select text from questions where question_id = 'q3'") == [("Which is 3?",)]

@@ -49,10 +49,13 @@
 
     // The request to draw the page of an address, or only its content if nothing but keys changed.
     // On /write, the draft is sent along (assets/write.js), because it is too long for an address.
+    // Until a whole page is there, the controls on the screen are those of another address.
+    let awaited = false;
     const request = (page) => {
         wait();
+        awaited = awaited || page;
         return {
-            path: window.location.pathname, query: window.location.search.slice(1), page: page,
+            path: window.location.pathname, query: window.location.search.slice(1), page: awaited,
             draft: window.location.pathname === "/write" ? clueline.draft() : null,
         };
     };
@@ -88,7 +91,7 @@
             window.history.replaceState(window.history.state, "", pathname + "?" + stands.query + hash);
             address = pathname + window.location.search;
         }
-        if (page) touched = false;
+        if (page) touched = awaited = false;
         unreachable(false);
         drawn = window.location.pathname + window.location.search;
     };
@@ -99,6 +102,7 @@
             rest();
             const wanted = window.location.href;
             if (drawn !== null) window.history.replaceState(window.history.state, "", drawn);
+            awaited = false;
             unreachable(true, wanted);
         }
     }
@@ -221,7 +225,8 @@
         clueline.setKeys(changes, true);
     }
 
-    // Controls that are new on a page call the callback, too. They show what is requested, so nothing changes until somebody acts.
+    // Controls that are new on a page call the callback, too, and may come when the visitor has already gone elsewhere. They show what
+    // was requested, so nothing changes until somebody acts.
     let touched = false;
     for (const event of ["pointerdown", "keydown", "input", "click"]) {
         document.addEventListener(event, () => { touched = true; }, { capture: true, passive: true });
@@ -235,9 +240,9 @@
         const box = document.activeElement;
         const typed = (window.dash_clientside.callback_context.triggered || []).some(({ prop_id }) =>
             box && box.matches("input[type=text], input[type=search]") && prop_id === box.id + ".value");
-        if (!touched) { read(controls); return noUpdate(); }
+        if (awaited || !touched) return noUpdate();
         if (!typed) return written(controls, requested) || noUpdate();
-        typing = window.setTimeout(() => { if (written(controls, requested)) ask(false); }, TYPING);
+        typing = window.setTimeout(() => { if (!awaited && written(controls, requested)) ask(false); }, TYPING);
         return noUpdate();
     };
     // Returns the request that the controls make; null if the same was already requested.

@@ -20,7 +20,7 @@ from tests.helpers.page_actions import (
     path,
     written,
 )
-from tests.helpers.page_rest import wait_for_rest
+from tests.helpers.page_rest import let_scripts_run, wait_for_rest
 from tests.helpers.page_walk import follow
 
 PYRAMID = ("dataset", "pyramid")
@@ -70,6 +70,31 @@ def test_a_filter_is_a_step_for_back(page):
     assert board_is(page, [PYRAMID, ("category", "History")]) == history
     page.go_forward()
     board_is(page, [PYRAMID, ("category", "History"), ("elicitation", "softmax")])
+
+
+def test_controls_of_a_page_that_is_left_write_nothing(page):
+    """Neither does what somebody sets meanwhile: the address is already that of another page, and Forward leads back."""
+    to_pyramid(page)
+    for category in ("History", "Arts"):
+        chip(page, "category", category).click()
+        wait_for_rest(page)
+        begin_step(page)
+    history, late = [PYRAMID, ("category", "History")], []
+
+    def hold(route):
+        late.append(route)
+
+    page.route("**/_dash-update-component*", hold)
+    page.go_back()
+    chip(page, "category", "Literature").click()
+    let_scripts_run(page, 100)
+    assert pairs(page) == sorted(history)
+    for route in late:
+        route.continue_()
+    page.unroute("**/_dash-update-component*")
+    board_is(page, history)
+    page.go_forward()
+    board_is(page, [*history, ("category", "Arts")])
 
 
 def test_a_range_is_set_by_typing_and_by_its_handles(page):

@@ -21,9 +21,9 @@ from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequ
 from dashboard.service import service
 from dashboard.ui.controls import active_filters, control, filter_bar
 from dashboard.ui.drawing import Drawing, as_json, divide_page
-from dashboard.ui.frame import header, page_foot
+from dashboard.ui.frame import header, page_foot, simulated_people
 from dashboard.ui.html import content_markup, markup
-from dashboard.ui.messages import content_of, error_panel, simulated_people, store_panel
+from dashboard.ui.messages import alert, content_of, error_panel
 from dashboard.views.items import drawer
 from data.store import StoreError
 from queries.datasets import Dataset
@@ -77,7 +77,7 @@ def draw(request: dict[str, Any]) -> str:
         names = _names_of_runs(dataset or dict(pairs).get("dataset"))
         drawing, again = divide_page([error_panel(error, path, pairs, names)]), error.retry_after
     except StoreError as error:
-        drawing = divide_page([store_panel(public_message(error, service().store))])
+        drawing = divide_page([alert("The store cannot be read", html.P(public_message(error, service().store)))])
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
     drawing += divide_page([page_foot(path, pairs, version, measured, saved), listed], "below.")
     answer = {
@@ -90,7 +90,7 @@ def draw(request: dict[str, Any]) -> str:
         if page_request:
             facets, chosen = page_request.facets, page_request.selection.dataset
             filters = filter_bar(facets, page_request.selection, page.filters)
-            banner = simulated_people(facets, page_request.selection.people) if page.shows_people else None
+            banner = simulated_people(page_request.selection, facets) if page.shows_people else None
         bar = divide_page([filters], "filters.")
         links = list(short) if page_request else []
         answer["page"] = {

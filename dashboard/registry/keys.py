@@ -73,7 +73,7 @@ def metric_names(metrics: Iterable[Metric], facets: Facets) -> dict[str, str]:
 
 def default_columns(facets: Facets) -> Sequence[str]:
     """Return the keys of the metrics that the leaderboard shows by default; the primary one is among them."""
-    primary = primary_metric(facets.kind, facets.human_teams > 0).key
+    primary = primary_metric(facets.kind, facets.has_teams).key
     if primary in DEFAULT_METRICS and not facets.forecasts:
         return DEFAULT_METRICS
     return tuple(dict.fromkeys((primary, *DEFAULT_METRICS)))
@@ -81,7 +81,7 @@ def default_columns(facets: Facets) -> Sequence[str]:
 
 def lead_columns(facets: Facets) -> Sequence[str]:
     """Return the keys of the few metrics that the leaderboard's page shows by default, the primary one first."""
-    primary = primary_metric(facets.kind, facets.human_teams > 0).key
+    primary = primary_metric(facets.kind, facets.has_teams).key
     return tuple(dict.fromkeys((primary, "accuracy", "ece", "overconfidence")))
 
 

@@ -15,7 +15,7 @@ its ``kind``:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dash import dcc, html
 from dash.development.base_component import Component
@@ -159,18 +159,13 @@ def _component(key: str, declared: Control, names: Mapping[str, str]) -> Compone
     return choices(key, declared.label, declared.options, declared.chosen, declared.blank)
 
 
-def _control_of(key: str, facets: Facets, selection: Selection) -> Control | None:
-    kind = kind_of(key, Selection.kinds())
+def _controls_of(field: str, facets: Facets, selection: Selection) -> Iterator[tuple[str, Control | None]]:
+    """The keys of a field, each with its control: one, or for a named kind one for each name in the dataset."""
+    kind = Selection.kinds()[field]
     if not isinstance(kind, SelectionKey):
-        raise ValueError(f"{key} has no control")
-    return kind.control(key, selection.value(key), facets)
-
-
-def _keys_of(field: str, facets: Facets) -> list[str]:
-    """The keys of a field; for a named kind, one for each name in the dataset."""
-    if not Selection.kinds()[field].named:
-        return [field]
-    return [key for key in facets.values if split_key(key)[0] == field]
+        raise ValueError(f"{field} has no control")
+    for key in [key for key in facets.values if split_key(key)[0] == field] if kind.named else [field]:
+        yield key, kind.control(key, selection.value(key), facets)
 
 
 def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
@@ -191,8 +186,7 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
     Filters are folded away on small screens. Conventions, which say how to measure, are folded away until one of them is chosen.
     A key with nothing to choose has no control.
     """
-    declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
-    names = names_of(facets.all_runs)
+    names, declared = names_of(facets.all_runs), [pair for field in keys for pair in _controls_of(field, facets, selection)]
     shown = {key: _component(key, control, names) for key, control in declared if control is not None}
     method = [control for key, control in shown.items() if not _is_filter(key)]
     chosen = any(key in shown and not _is_filter(key) for key, _ in selection.pairs())
@@ -275,23 +269,18 @@ def change_button(
     ``title`` says what changes. ``undo`` is the request that undoes it. ``then`` is the key of the field with the name of the
     model whose page is shown afterwards. ``marks`` are further ``data-`` attributes.
     """
-    given = {
-        "fields": json.dumps(fields) if fields else "",
-        "body": json.dumps(body) if body else "",
-        "title": title,
-        "undo": undo,
-        "then": then,
-    }
-    stated = {key: value for key, value in given.items() if value}
-    return html.Button(
-        text, type="button", className="quiet", **aria(label=title or text), **data(send=request, done=done, **stated, **marks)
-    )
+    written = {key: json.dumps(value) for key, value in (("fields", fields), ("body", body)) if value}
+    stated = {key: value for key, value in (("title", title), ("undo", undo), ("then", then)) if value}
+    attributes = aria(label=title or text) | data(send=request, done=done, **written, **stated, **marks)
+    return html.Button(text, type="button", className="quiet", **attributes)
 
 
-def change_message() -> list[Component]:
-    """Return the field for a token, if the server asks for one, and the place of messages about changes."""
+def token_field() -> html.Div | None:
+    """Return the place of the field for a token, if the server asks for one; None where it takes no changes."""
     mode = service().access.page_mode()
-    return [
-        *([] if mode == "off" else [html.Div(className="api-token", **data(mode=mode))]),
-        html.P(className="status-message", role="status", id="change-message"),
-    ]
+    return None if mode == "off" else html.Div(className="api-token", **data(mode=mode))
+
+
+def change_message() -> list[Component | None]:
+    """Return the field for a token, and the place of messages about changes."""
+    return [token_field(), html.P(className="status-message", role="status", id="change-message")]

@@ -88,7 +88,7 @@ PlotlyJson = dict[str, Any]  # a part of a figure, in Plotly's schema
 OTHERS = "var(--run-other)"  # runs without a colour of their own
 FONT = "Inter, system-ui, sans-serif"
 
-# The legend in downloaded files; pages have their own, see components/figure.py.
+# The legend in downloaded files; pages have their own, see ``figure``.
 LEGEND: PlotlyJson = {
     "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12, "color": MUTED},
 }  # fmt: skip

@@ -157,6 +157,16 @@ def keyboard_help() -> list[html.Button | html.Dialog]:
     ]
 
 
+def simulated_people(selection: Selection, facets: Facets) -> html.Details | None:
+    """Say in a chip that unfolds that the data are simulated; None if not, or if the people are of a human collection."""
+    if not facets.simulated or facets.human_collection(selection.people):
+        return None
+    more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
+    about = facets.note or f"{facets.title} holds simulated data."
+    what = "Simulated people" if facets.human_teams or facets.has_votes else "Simulated data"
+    return html.Details([html.Summary(what), html.P([f"{about} ", more])], className="simulated")
+
+
 def provenance(selection: Selection, facets: Facets, version: str) -> str:
     """Return where the figures of a page come from, in words."""
     filters = [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run"]

@@ -17,9 +17,9 @@ from dashboard.registry.run_names import names_of
 from dashboard.service import service
 from dashboard.ui.html import banner, choices, note, page_link, panel
 from dashboard.ui.runs import run_names
-from dashboard.ui.text import percent, short
+from dashboard.ui.text import enumerated, percent, short
 from data.plurals import counted
-from queries.changes import VersionChanges, version_changes
+from queries.changes import version_changes
 from queries.datasets import Dataset
 from queries.engine.common_questions import Coverage, coverage
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
@@ -44,18 +44,6 @@ TITLES = {
 MAX_IGNORED = 10  # ignored keys of an address that are named
 
 
-def simulated_people(facets: Facets, people: str) -> html.Details | None:
-    """Say in a chip that unfolds that the data are simulated; None if not, or if the people are of a human collection."""
-    if not facets.simulated or facets.human_collection(people):
-        return None
-    has_people = facets.human_teams or facets.kind == "votes"
-    more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
-    about = facets.note or f"{facets.title} holds simulated data."
-    return html.Details(
-        [html.Summary("Simulated people" if has_people else "Simulated data"), html.P([f"{about} ", more])], className="simulated"
-    )
-
-
 def withdrawn_banner(run: RunFacts) -> html.Aside:
     """Say that a run named by the address was withdrawn."""
     by = f" by {run.withdrawn_by}" if run.withdrawn_by else ""
@@ -65,13 +53,6 @@ def withdrawn_banner(run: RunFacts) -> html.Aside:
         f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {(run.withdrawn_at or '')[:10]}{by}. It is shown "
         "because the address names it; other pages leave it out.",
     )
-
-
-def version_notice(changes: VersionChanges) -> html.Aside | html.P | None:
-    """Say whether a link that pins a data version still shows the same figures as then."""
-    if changes.same:
-        return note(what_changed(changes), role="note")
-    return banner("Figures have changed.", f"{what_changed(changes)} The figures below are today's.")
 
 
 def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | None:
@@ -97,24 +78,15 @@ def forecast_notice(facets: Facets) -> html.P | None:
     return note([text, html.A("More", href="/docs/docs/metrics#forecasts")], role="note")
 
 
-def untested_notice(selection: Selection, facets: Facets) -> html.P | None:
-    """Say why a page shows no tests and no bands, if a filter on difficulties that come from runs selects the questions."""
-    return note(UNTESTED, role="note") if selection.difficulty is not None and facets.difficulty_source == FROM_RUNS else None
-
-
 def ignored_keys(keys: Sequence[str]) -> html.P | None:
     """Say which keys of the address have no effect here."""
     named = ", ".join(key[:100] for key in keys[:MAX_IGNORED])
     return html.P(f"Ignored keys in the link: {named}", className="note ignored") if keys else None
 
 
-def _alert(title: str, *parts: Component | None) -> html.Section:
+def alert(title: str, *parts: Component | None) -> html.Section:
+    """Return what stands in place of a page that cannot be shown."""
     return html.Section([html.H1(title), *parts], className="panel", role="alert")
-
-
-def store_panel(message: str) -> html.Section:
-    """Say why no page can be shown."""
-    return _alert("The store cannot be read", html.P(message))
 
 
 def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs: Mapping[str, str]) -> html.Section:
@@ -124,7 +96,7 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs
     """
     if error.status == 401:
         login = html.A("Log in", href=address("/login", [("next", address(path, pairs))]))
-        return _alert("Log in to read this", html.P(login))
+        return alert("Log in to read this", html.P(login))
     links: list[Component] = []
     if error.code == "unknown_value" and error.field and error.status == 400:
         kept = [pair for pair in pairs if pair[0] != error.field]
@@ -144,7 +116,7 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs
     if error.field and error.status == 400:
         without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
         way_out = [page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}")]
-    return _alert(
+    return alert(
         TITLES.get(error.code, title),
         html.P(error_message(error)),
         html.Div([html.P("Possible values:"), choices(links)]) if links else None,
@@ -251,12 +223,13 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: 
     ]
     names = names_of(coverage.answered)
     if coverage.apart:
-        parts.append(f"Left out: {_few([f'{names[run]} ({why})' for run, why in coverage.apart.items()])}. ")
+        apart = [f"{names[run]} ({why})" for run, why in coverage.apart.items()]
+        parts.append(f"Left out: {enumerated(apart, MAX_NAMES, ', ')}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
         named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
-        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_few(named)}. ")
+        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {enumerated(named, MAX_NAMES, ', ')}. ")
     if coverage.apart:
         parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
     return _notice([*parts, page_link("Show each run on its own questions", href=_with_key(path, pairs, "common", "0"))])
@@ -323,11 +296,6 @@ def _answered(run: str, coverage: Coverage) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _few(named: Sequence[str]) -> str:
-    more = len(named) - MAX_NAMES
-    return ", ".join([*named[:MAX_NAMES], *([f"{more} more"] if more > 0 else [])])
-
-
 def cluster_words(name: str) -> str:
     """Say which questions are in a cluster, such as "the same packet"."""
     return f"the same {YEARS} years of age" if name == AGES else f"the same “{name}”"
@@ -352,7 +320,6 @@ def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None
 
 DISPUTED = "gradings differ"
 HIDE = "undisputed"  # key of the address
-MAX_TIED = 3  # runs that are named for one grading
 
 
 def disputed_mark() -> html.Span:
@@ -390,17 +357,12 @@ def disagreement_notice(
 
 
 def _leader_names(leaders: Sequence[GradingLeader]) -> str:
-    names = ", ".join(run_names(leaders[:MAX_TIED]).values())
-    more = f" and {len(leaders) - MAX_TIED} more" if len(leaders) > MAX_TIED else ""
-    return f"{names}{more} ({short(leaders[0].value)})"
+    return f"{enumerated([*run_names(leaders).values()], MAX_NAMES)} ({short(leaders[0].value)})"
 
 
 def _with_key(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
     kept = [pair for pair in pairs if pair[0] != key]
     return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"
-
-
-MAX_JUDGED = 3  # runs that a notice names
 
 
 def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
@@ -416,8 +378,8 @@ def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
         f"{names[run.run]} is graded by a judge that {judge_error(run)}: {_estimate('accuracy', run.means['accuracy'])}"
         for run in runs
     ]
-    more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""
-    text = f"{'; '.join(parts[:MAX_JUDGED])}{more}. Other values on this page are by the grading in force. "
+    more = f"; and {len(parts) - MAX_NAMES} more runs" if len(parts) > MAX_NAMES else ""
+    text = f"{'; '.join(parts[:MAX_NAMES])}{more}. Other values on this page are by the grading in force. "
     return banner("Judges err.", text, page_link("All estimates", href=link))
 
 
@@ -448,7 +410,11 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
     if request.parameters.version:
-        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
+        changes = service().ask(version_changes, request.selection, request.parameters.version)
+        text = what_changed(changes)
+        above.append(
+            note(text, role="note") if changes.same else banner("Figures have changed.", f"{text} The figures below are today's.")
+        )
     if "grading" in page.filters and len(request.facets.gradings) > 1:
         above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
         disagreement = service().ask(grading_disagreement, request.selection)
@@ -458,8 +424,10 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
         above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
     if page.table:
         above.append(forecast_notice(request.facets))
-    if page.table and "difficulty" in page.filters:
-        above.append(untested_notice(request.selection, request.facets))
+    # Runs are not tested on questions that were selected by what they themselves answered.
+    from_runs = request.selection.difficulty is not None and request.facets.difficulty_source == FROM_RUNS
+    if page.table and "difficulty" in page.filters and from_runs:
+        above.append(note(UNTESTED, role="note"))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

@@ -56,6 +56,12 @@ def p_value_text(p_value: float | None) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
+def enumerated(names: Sequence[str], most: int, last: str = " and ") -> str:
+    """Return names in a row, of which ``most`` are named and the others counted after ``last``."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f"{last}{more} more" if more > 0 else "")
+
+
 def minute(at: str) -> str:
     """Return a time, ISO 8601 in UTC, to the minute."""
     return f"{at[:10]} {at[11:16]} UTC"

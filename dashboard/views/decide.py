@@ -83,19 +83,15 @@ STATE = {"role": "state", "name": "decide", "run": ""}
 
 
 def cost_slider(t: float) -> html.Div:
-    """Return the slider of t with its meaning in words; ``assets/decide.js`` updates all figures and the table with it."""
+    """Return the slider of t with its meaning in words; ``assets/decide.js`` updates figures and table, and writes the words."""
     slider = dcc.Slider(
         min=0, max=0.99, step=0.01, value=t, id=SLIDER, marks=None, allow_direct_input=False, updatemode="mouseup",
         included=False, className="slider single",
     )  # fmt: skip
+    words = f"t = {short(t, 2)}: a wrong answer costs {short(t / (1 - t), 2)} right ones; answer where the confidence is above t"
     return html.Div(
-        [labelled("What a wrong answer costs", slider, KEY), html.P(cost_words(t), className="cost")], className="decide-cost"
+        [labelled("What a wrong answer costs", slider, KEY), html.P(words, className="cost")], className="decide-cost"
     )
-
-
-def cost_words(t: float) -> str:
-    """Say what a threshold means; ``assets/decide.js`` writes the same words."""
-    return f"t = {short(t, 2)}: a wrong answer costs {short(t / (1 - t), 2)} right ones; answer where the confidence is above t"
 
 
 def state(decisions: Decisions) -> dcc.Store:
@@ -115,11 +111,7 @@ def state(decisions: Decisions) -> dcc.Store:
 def _columns(row: RunDecisions | PeopleDecisions, part: str) -> list[list[float | None]]:
     """Return the values of a column that follows the slider and, if it has intervals, their ends."""
     curve = getattr(row, part)
-    return (
-        [_in_decimals(curve)]
-        if part in POINTS
-        else [_in_decimals(curve.values), _in_decimals(curve.low), _in_decimals(curve.high)]
-    )
+    return [*map(_in_decimals, [curve] if part in POINTS else [curve.values, curve.low, curve.high])]
 
 
 def _in_decimals(values: Sequence[float | None]) -> list[float | None]:
@@ -232,14 +224,10 @@ def _who_is_better(stretches: Sequence[Stretch], names: Mapping[str, str]) -> st
 
 def difference_table(difference: CurveDifference) -> html.Div:
     """Return the text equivalent of the figure of the difference."""
-    curves: dict[str, Sequence[float | None]] = {
-        "Difference": difference.difference,
-        "Band from": difference.low,
-        "to": difference.high,
-    }
+    lines: tuple[Sequence[float | None], ...] = (difference.difference, difference.low, difference.high)
     behind = items_query(focus=(difference.a.run, difference.b.run))
-    rows = [(items_link(f"{mark:g}", behind), *(values[nearest(mark)] for values in curves.values())) for mark in MARKS]
-    columns = [PageColumn(heading, itemgetter(place)) for place, heading in enumerate(("t", *curves))]
+    rows = [(items_link(f"{mark:g}", behind), *(values[nearest(mark)] for values in lines)) for mark in MARKS]
+    columns = [PageColumn(heading, itemgetter(place)) for place, heading in enumerate(("t", "Difference", "Band from", "to"))]
     return html_table(columns, rows, "Difference of two runs")
 
 
@@ -431,6 +419,9 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
     compared = [result.difference.a, result.difference.b] if result.difference else []
     every = run_names(compared) | dict(style.names)
+    first = {"": "Best by Brier"} | {run: name for run, name in every.items() if run != b}
+    second = {"": "Next best by Brier"} | {run: name for run, name in every.items() if run != a}
+    menus = [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
     return [
         heading(
             "Answer or abstain",
@@ -441,14 +432,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
         decisions_table(result, style, t, forecasts=request.facets.forecasts),
         people_note(result.people) if result.people else None,
         net_section(result, style, t),
-        murphy_section(result, _menus(request, every), not (a and b), style, every, t),
+        murphy_section(result, menus, not (a and b), style, every, t),
         coverage_section(result, style, t, forecasts=request.facets.forecasts),
         state(result),
     ]
-
-
-def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Component]:
-    a, b = request.parameters.a, request.parameters.b
-    first = {"": "Best by Brier", **{run: name for run, name in names.items() if run != b}}
-    second = {"": "Next best by Brier", **{run: name for run, name in names.items() if run != a}}
-    return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]

@@ -59,6 +59,11 @@ def hard_easy(result: Difficulty, style: RunStyle, panels: str = "", *, forecast
         interval(why=lambda run: run.no_interval or run.missing),
         PageColumn("Questions used", "questions"),
     ]
+    several = len(result.sources) > 1
+    sources = [
+        f"{counted(questions, 'question')}: {DIFFICULTY_SOURCES[source]}" if several else DIFFICULTY_SOURCES[source]
+        for source, questions in result.sources.items()
+    ]
     shown = style.with_panels(result.runs, panels)
     thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
@@ -72,18 +77,10 @@ def hard_easy(result: Difficulty, style: RunStyle, panels: str = "", *, forecast
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to list its answers",
         ),
-        note(_sources(result.sources)),
+        note(f"Difficulty: {'; '.join(sources)}."),
         note(f"Left out: {counted(result.without, 'question')} without a difficulty.") if result.without else None,
         html_table(columns, result.runs, "Hard-easy slopes"),
     ]
-
-
-def _sources(sources: dict[str, int]) -> str:
-    """Where difficulty comes from, with the number of questions if there are several sources."""
-    named = [(DIFFICULTY_SOURCES[source], counted(questions, "question")) for source, questions in sources.items()]
-    if len(named) == 1:
-        return f"Difficulty: {named[0][0]}."
-    return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."
 
 
 def hard_easy_figure(runs: Sequence[HardEasyFit], style: RunStyle, gap: str) -> PlotlyJson:

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -20,10 +21,10 @@ from dashboard.registry.addresses import accept, get, refusal, writer
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import RUN_FIRST, Table, columns, parts
+from dashboard.registry.tables import RUN_FIRST, Column, Table, column, columns
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu
+from dashboard.ui.controls import filter_keys, menu, token_field
 from dashboard.ui.html import aria, data, heading, note, page_link, panel, section
 from dashboard.ui.messages import judge_error
 from dashboard.ui.quizbowl import draw_text
@@ -77,8 +78,8 @@ GRADINGS = serve(
 )
 
 
-def _estimates(run: ReviewedRun, key: str) -> tuple[float | None, ...]:
-    return msgspec.structs.astuple(run.means[key]) if key in run.means else (None,) * len(MeanEstimate.__struct_fields__)
+def _in_estimate(name: str) -> Column:
+    return column(name, lambda row: getattr(row[2], name, None))
 
 
 serve(
@@ -90,11 +91,12 @@ serve(
         intervals.""",
     Table(
         "The estimates as CSV, a row per run and metric. `missing` says why cells are blank.",
-        rows=lambda answer: [(run, key, *_estimates(run, key)) for run in answer.runs for key in MEANS],
+        rows=lambda answer: [(run, key, run.means.get(key)) for run in answer.runs for key in MEANS],
         columns=(
             *RUN_FIRST,
             *columns("drawn", "reviewed", "judge_error", at=0),
-            *parts("metric", *MeanEstimate.__struct_fields__, start=1),
+            column("metric", itemgetter(1)),
+            *map(_in_estimate, MeanEstimate.__struct_fields__),
             *columns("missing", at=0),
         ),
         file="reviewed",
@@ -306,8 +308,12 @@ def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl
     ]
 
     def of_row(guess: GradedGuess) -> dict[str, Any]:
-        # Tab leads to the first row, arrows to the others.
-        return _row(result.run, guess, "0" if guess is result.guesses[0] else "-1") if writable else {}
+        if not writable:
+            return {}
+        given = json.dumps({"question_id": guess.question_id, "guess": guess.guess})
+        name = f"{guess.guess or 'no guess'} for question {guess.question_id}"
+        tab = "0" if guess is result.guesses[0] else "-1"  # Tab leads to the first row, arrows to the others
+        return {"tabIndex": tab, **data(run=result.run, graded=given), **aria(label=name)}
 
     return html.Div(
         html_table(columns, result.guesses, "Guesses and their grades", "graded-guesses", of_row=of_row), className="runs"
@@ -320,13 +326,6 @@ def _guess(link: Callable[[str], str], guess: GradedGuess) -> list[Component]:
         html.Span(guess.guess or "no guess", className="guess" if guess.guess else "missing"),
         html.Div([question, f", {_clues(guess.clues)}"], className="by"),
     ]
-
-
-def _row(run: str, guess: GradedGuess, tab: str) -> dict[str, Any]:
-    """The attributes of a row that the script reads."""
-    given = json.dumps({"question_id": guess.question_id, "guess": guess.guess})
-    name = f"{guess.guess or 'no guess'} for question {guess.question_id}"
-    return {"tabIndex": tab, **data(run=run, graded=given), **aria(label=name)}
 
 
 def _grade(name: str, guess: GradedGuess) -> Cell:
@@ -397,10 +396,13 @@ def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) 
 
 MAX_LISTED = 100  # guesses
 CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
-SHOW_NAMES = {
-    "differ": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected",
-    "drawn": "drawn, waiting for review", "all": "all",
-}  # fmt: skip
+SHOWN_GUESSES = {  # by which are shown: in a menu, and in a sentence
+    "differ": ("gradings differ", "on which the gradings differ"),
+    "uncertain": ("rules are uncertain", "about which Clueline's rules are uncertain"),
+    "corrected": ("corrected", "that were corrected"),
+    "drawn": ("drawn, waiting for review", "that were drawn for review and wait for it"),
+    "all": ("all", "in all"),
+}
 OFF = "This server accepts no corrections (CLUELINE_UPLOADS=off); its operator makes them on the command line."
 KEYS = (
     "Keys: y right, n wrong, u undo, arrows to move. A correction covers every clue at which the run gave this guess, and is "
@@ -425,21 +427,16 @@ def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
     """Draw the agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
     run = request.parameters.graded_run or _default_run(request, compared)
-    top = heading("Gradings", _lead(request, compared))
+    several, single = counted(compared.total, "run"), counted(compared.single, "run")
+    lead = f"{several} with several gradings, {single} with one. Where graders differ, a person decides."
+    if not compared.total:
+        lead = f"{single}, each with one grading. Corrections add a second one."
+    top = heading("Gradings", f"{request.facets.title}: {lead}")
     if not run:
         return [top, panel("No runs yet", "A run is graded when it is imported.")]
 
-    def link(name: str) -> str:
-        return request.link(request.path, graded_run=name)
-
-    return [top, agreement_table(compared.runs, link) if compared.runs else None, _guesses(request, compared, run)]
-
-
-def _lead(request: PageRequest[GradingsPage], compared: Gradings) -> str:
-    several, single = counted(compared.total, "run"), counted(compared.single, "run")
-    if not compared.total:
-        return f"{request.facets.title}: {single}, each with one grading. Corrections add a second one."
-    return f"{request.facets.title}: {several} with several gradings, {single} with one. Where graders differ, a person decides."
+    agreement = agreement_table(compared.runs, lambda run: request.link(request.path, graded_run=run)) if compared.runs else None
+    return [top, agreement, _guesses(request, compared, run)]
 
 
 def _default_run(request: PageRequest[GradingsPage], compared: Gradings) -> str:
@@ -456,36 +453,27 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     options |= {run: names.get(run, run)}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
     review = next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None)
-    waiting, mode = request.link(request.path, graded_run=run, show="drawn"), service().access.page_mode()
+    waiting, token = request.link(request.path, graded_run=run, show="drawn"), token_field()
+    writable = token is not None  # a component without children is false
     top = [
         html.H2("Guesses and their grades"),
         menu("graded_run", "Run", options, run, default=_default_run(request, compared)),
-        menu("show", "Where", SHOW_NAMES, show, default=SHOWN[0]),
+        menu("show", "Where", {key: name for key, (name, _) in SHOWN_GUESSES.items()}, show, default=SHOWN[0]),
     ]
     leaderboard = page_link(f"Leaderboard by the grading “{REVIEWED}”", href=request.link("/", grading=REVIEWED))
+    listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""
     corrected = leaderboard if REVIEWED in result.gradings else "none of its grades has been corrected yet"
     return section(
         html.Div(top, className="heading"),
         html.Ul([html.Li(_origin(grading)) for grading in facts], className="note") if facts else None,
         *review_section(service().ask(review_sample, run), review, waiting),
         # Here assets/gradings.js puts the controls that draw answers for review.
-        None if mode == "off" else html.Div(className="review-draw grade-note", **data(run=run)),
-        _counted(result, show),
+        html.Div(className="review-draw grade-note", **data(run=run)) if writable else None,
+        f"{counted(result.total, 'guess', 'guesses')} {SHOWN_GUESSES[show][1]}{listed}.",
         note([page_link("The run", href=request.link(run_path(run), dataset=None)), " · ", corrected]),
-        OFF if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
-        None if mode == "off" else note([KEYS, html.Code(REVIEWED), "."]),
-        None if mode == "off" else html.Div(className="grade-note"),
+        *([token, note([KEYS, html.Code(REVIEWED), "."]), html.Div(className="grade-note")] if writable else [OFF]),
         html.P(className="status-message", role="status", id="grades-message"),
-        guesses_table(result, request.question_link, quizbowl=request.facets.quizbowl, writable=mode != "off")
+        guesses_table(result, request.question_link, quizbowl=request.facets.quizbowl, writable=writable)
         if result.guesses
         else None,
     )
-
-
-def _counted(result: GradedGuesses, show: Show) -> str:
-    what = {
-        "differ": "on which the gradings differ", "uncertain": "about which Clueline's rules are uncertain",
-        "corrected": "that were corrected", "drawn": "that were drawn for review and wait for it", "all": "in all",
-    }[show]  # fmt: skip
-    listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""
-    return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."

@@ -74,19 +74,16 @@ def drawer(request: PageRequest[Any] | None, *, common: bool | None = None) -> h
 
 def _narrowed_by(keys: ItemsKeys, conventions: Conventions) -> list[str]:
     """Say which of the answers of the runs are listed."""
-    filters = keys.within.applied().items() if keys.within else ()
+    filters, bin_ = keys.within.applied().items() if keys.within else (), keys.bin or 0
+    words = f"Confidence from {(bin_ - 1) / 10:g} to {min(bin_ / 10, 1):g}"
+    if conventions.mass_bins:
+        words = f"Bin {bin_} of {conventions.mass_bins} with equally many answers"
     return [
-        *([_bin_words(keys.bin, conventions)] if keys.bin else []),
+        *([words] if keys.bin else []),
         *([f"Confidence from {keys.confidence[0]:g} to {keys.confidence[1]:g}"] if keys.confidence else []),
         *(kind.sentence(key, keys.within.value(key)) for key, kind in filters if keys.within),
         *([f"Question {', '.join(keys.question)}"] if keys.question else []),
     ]
-
-
-def _bin_words(number: int, conventions: Conventions) -> str:
-    if conventions.mass_bins:
-        return f"Bin {number} of {conventions.mass_bins} with equally many answers"
-    return f"Confidence from {(number - 1) / 10:g} to {min(number / 10, 1):g}"
 
 
 ORDER_WORDS = {"wrong": "wrong ones first", "off": "furthest off first"}
@@ -152,6 +149,11 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     if not result.runs:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Confidently wrong")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["brier"]))
+
+    def wrong(run: SureRun) -> Component | str:
+        query = items_query(focus=run.run, confidence=format_range((least, 1.0)))
+        return items_link(f"{run.wrong:,}", query) if run.wrong else "0"
+
     options = {format_number(value): f"at least {percent(value, 0)}" for value in sorted({*OFFERED, least})}
     return [
         heading(
@@ -164,7 +166,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
                 style.column(),
                 PageColumn("Answers", "answers"),
                 PageColumn("Sure", "sure"),
-                PageColumn("Sure and wrong", lambda run: _wrong_ones(run, least), number=True),
+                PageColumn("Sure and wrong", wrong, number=True),
                 PageColumn("Share of sure ones", "share", percent, number=True),
             ],
             result.runs,
@@ -175,27 +177,21 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     ]
 
 
-def _wrong_ones(run: SureRun, least: float) -> Component | str:
-    query = items_query(focus=run.run, confidence=format_range((least, 1.0)))
-    return items_link(f"{run.wrong:,}", query) if run.wrong else "0"
-
-
-def _guess(item: Item) -> Cell:
-    return Cell([item.guess or "no answer", disputed_mark() if item.disputed else None], kind="guess")
-
-
 def _question(request: PageRequest[Any], item: Item) -> str:
     """Return the address of the question of an answer, at its clue."""
     return request.question_link(item.question_id, clue=str(item.clue) if request.facets.longest > 1 else None)
 
 
 def _answers(request: PageRequest[WrongPage], listed: Sequence[Item], total: int, style: RunStyle) -> html.Section:
+    def guess(item: Item) -> Cell:
+        return Cell([item.guess or "no answer", disputed_mark() if item.disputed else None], kind="guess")
+
     shown = [
         PageColumn("Question", lambda item: page_link(item.question_id, href=_question(request, item))),
         PageColumn("Clue", lambda item: item.clue + 1) if request.facets.longest > 1 else None,
         PageColumn("Run", lambda item: style.dot(item.run)),
         PageColumn("Confidence", "confidence", percent, number=True),
-        PageColumn("Guess", _guess),
+        PageColumn("Guess", guess),
         PageColumn("Answer", lambda item: answer_text(item.answer, quizbowl=request.facets.quizbowl)),
     ]
     more = f", the surest {MAX_LISTED} shown" if total > len(listed) else ""

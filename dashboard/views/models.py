@@ -184,6 +184,13 @@ def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
     wanted = request.parameters.search.casefold()
     shown = [row for row in listed.models if wanted in " ".join([*row.names, row.model, *_facts(row).values()]).casefold()]
     titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
+
+    def name(row: Model) -> list[Component]:
+        others = [name for name in row.names if name != row.model]
+        return noted(
+            page_link(row.model, model_path(row.model), class_name="name"), f"also {', '.join(others)}" if others else ""
+        )
+
     return [
         heading("Models", f"{counted(len(listed.models), 'model')}, each with its runs on all datasets"),
         *change_message(),
@@ -191,7 +198,7 @@ def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
         controls(search("search", "Search", request.parameters.search, "name, organisation, notes")),
         html_table(
             [
-                PageColumn("Model", _model_name),
+                PageColumn("Model", name),
                 *(PageColumn(fact.capitalize(), fact) for fact in FACTS[:3] if any(getattr(row, fact) for row in shown)),
                 PageColumn("Runs", "runs"),
                 PageColumn("Datasets", lambda row: ", ".join(titles.get(dataset, dataset) for dataset in row.datasets)),
@@ -205,11 +212,6 @@ def draw_list(request: PageRequest[ModelsPage]) -> Sequence[Component | None]:
         note(["As a table: ", html.A("CSV", href="/api/v1/models.csv"), ". All models by all datasets: ",
               page_link("All datasets", "/across"), "."]),
     ]  # fmt: skip
-
-
-def _model_name(row: Model) -> list[Component]:
-    others = [name for name in row.names if name != row.model]
-    return noted(page_link(row.model, model_path(row.model), class_name="name"), f"also {', '.join(others)}" if others else "")
 
 
 def _facts(row: Model) -> dict[str, str]:
@@ -279,10 +281,14 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     result, metric = _answer(request), request.parameters.metric
     about, names = result.about, _names(result.runs)
     metrics = {choice.key: choice.name for choice in METRICS}
+    placed, told = [run for run in result.runs if run.cell.place is not None], ""
+    if len({run.dataset for run in placed}) > 1:
+        best, worst = names[placed[0].cell.run], names[placed[-1].cell.run]
+        told = f"Best relative rank among the runs of a dataset: {best}. Worst: {worst}."
     top: list[Component | None] = [
         heading(
             about.model,
-            f"{counted(about.runs, 'run')} on {counted(len(about.datasets), 'dataset')}. {_best_and_worst(result, names)}",
+            f"{counted(about.runs, 'run')} on {counted(len(about.datasets), 'dataset')}. {told}",
             crumbs=page_link("Models", "/models"),
         ),
         *change_message(),
@@ -296,6 +302,9 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
     runs = {cell.run for row in shown.rows for cell in row.cells.values()}
     diagrams = across_diagrams(about.datasets, "models", selection.conventions, selection.failed)
     diagrams.diagrams = [diagram for diagram in diagrams.diagrams if diagram.run in runs]
+    cells = [run.cell for run in result.runs if run.cell.overconfidence is not None]
+    known = {cell.run: (cell.overconfidence, cell.overconfidence_low, cell.overconfidence_high) for cell in cells}
+    title = "← underconfident · overconfident →"
     return [
         *top,
         controls(menu("metric", "Metric", metrics, metric.key, default=ACROSS_METRIC)),
@@ -310,7 +319,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
             "Over- and underconfidence",
             fig.figure(
                 "overconfidence",
-                _overconfidence_figure(result.runs, names),
+                fig.interval_rows([names[run] for run in known], [*known.values()], title, [fig.INK] * len(known), [], MAX_LABEL),
                 "Mean confidence minus accuracy, with 95 % intervals",
                 html_table(
                     [
@@ -325,13 +334,6 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
         ),
         diagrams_section(shown, diagrams, DIAGRAMS.tables[0], "Reliability of its latest run on each dataset"),
     ]  # fmt: skip
-
-
-def _best_and_worst(result: ModelAcross, names: Mapping[str, str]) -> str:
-    placed = [run for run in result.runs if run.cell.place is not None]
-    if len({run.dataset for run in placed}) < 2:
-        return ""
-    return f"Best relative rank among the runs of a dataset: {names[placed[0].cell.run]}. Worst: {names[placed[-1].cell.run]}."
 
 
 def _about(about: Model) -> html.Section:
@@ -398,14 +400,6 @@ def _runs_table(result: ModelAcross, names: Mapping[str, str], label: str) -> ht
         "Runs of the model",
         "board",
     )
-
-
-def _overconfidence_figure(runs: Sequence[ModelRun], names: Mapping[str, str]) -> fig.PlotlyJson:
-    """Draw mean confidence minus accuracy of each run with its interval, a row per run; ``names`` are by run."""
-    known = [run.cell for run in runs if run.cell.overconfidence is not None]
-    cells = [(cell.overconfidence, cell.overconfidence_low, cell.overconfidence_high) for cell in known]
-    title = "← underconfident · overconfident →"
-    return fig.interval_rows([names[cell.run] for cell in known], cells, title, [fig.INK] * len(known), [], MAX_LABEL)
 
 
 SHADES = {"better": "var(--run-1)", "worse": "var(--run-2)"}  # of versions, by verdict

@@ -150,8 +150,7 @@ class Histogram(NamedTuple):
 
 
 def _folded_entropy(histograms: Histograms) -> list[int]:
-    counts = histograms.entropy
-    half = len(counts) // 2
+    counts, half = histograms.entropy, len(histograms.entropy) // 2
     return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
 
 
@@ -254,7 +253,7 @@ class PeoplePage(PageParameters, frozen=True):
 
 
 @page(
-    "/people", "People", PeoplePage, place="People", order=1, offered=lambda facets: facets.kind == "votes",
+    "/people", "People", PeoplePage, place="People", order=1, offered=attrgetter("has_votes"),
     table=lambda request: cited_leaderboard(VOTES), filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
@@ -264,12 +263,13 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "People")]
     question = "is a run unsure where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
-        without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
+        without = _without(result, request.selection.dataset, teams=request.facets.has_teams)
         return [heading("People", f"{request.facets.title}: {question}"), without]
     style = run_style(request.facets, result.rows, highlighted_runs(request, VOTES[0]))
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
     distance, *others = histograms(result, style, absolute)
+    missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return [
         heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
         vote_metrics_table(board, style),
@@ -277,7 +277,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
         *others,
         class_reliability(result, style) if any(run.classes for run in result.rows) else None,
-        _left_out(result, style),
+        note(f"Not shown: {'; '.join(missing)}.") if missing else None,
     ]
 
 
@@ -285,19 +285,10 @@ def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
     buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
+    above, none = "Datasets with human votes:", "No dataset in this store has human votes."
     return panel(
         "Nothing to compare with people here",
         f"{'; '.join(reason for reason in reasons if reason).capitalize()}.",
         html.P(["Human teams heard its questions: ", buzzed, "."]) if teams else None,
-        *dataset_links(
-            "/people",
-            lambda other: other.kind == "votes",
-            "Datasets with human votes:",
-            "No dataset in this store has human votes.",
-        ),
+        *dataset_links("/people", lambda other: other.kind == "votes", above, none),
     )
-
-
-def _left_out(result: People, style: RunStyle) -> html.P | None:
-    missing = [f"{style.names[run.run]}: {run.missing}" for run in result.rows if run.missing]
-    return note(f"Not shown: {'; '.join(missing)}.") if missing else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from textwrap import shorten
 
 from dash import html
@@ -47,12 +48,18 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         cell = pair[1]
         return Cell(span(cell.low, cell.high), f"No interval, because {cell.no_interval}" if cell.no_interval else None)
 
+    def place(pair: tuple[Metric, MetricCell]) -> Cell:
+        """A mark for where a rank lies between the first and the last."""
+        rank = pair[1].rank
+        at = None if rank is None or ranked < 2 else f"{100 * (rank - 1) / (ranked - 1):.0f}%"
+        return Cell("" if at is None else html.Span(className="standing", style={"--at": at}), kind="place")
+
     columns = [
         PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
         PageColumn("Value", lambda pair: pair[1].value),
         PageColumn("95 % interval", interval, number=True),
         PageColumn("Better", lambda pair: BEST[pair[0].direction]),
-        PageColumn("Place", lambda pair: Cell(_place(pair[1].rank, ranked), kind="place")),
+        PageColumn("Place", place),
         PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
         PageColumn(
             "95 % of replicates",
@@ -67,13 +74,6 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         else "Not ranked: the run answered too few of the questions.",
         html_table(columns, rows, "Metrics of the run"),
     )
-
-
-def _place(rank: float | None, ranked: int) -> html.Span | str:
-    """A mark for where a rank lies between the first and the last."""
-    if rank is None or ranked < 2:
-        return ""
-    return html.Span(className="standing", style={"--at": f"{100 * (rank - 1) / (ranked - 1):.0f}%"})
 
 
 SNIPPET = 110  # characters of a question
@@ -135,9 +135,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     better = "" if metric.direction == "higher" else "-"
     page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
 
-    def link(question_id: str) -> str:
-        return request.question_link(question_id, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
-
+    link = partial(request.question_link, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
     return [
         *heading,
         provenance(facts),

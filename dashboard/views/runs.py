@@ -207,6 +207,12 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
     There must be at least one run; either all are withdrawn or none is. ``mode`` is the value of ``CLUELINE_UPLOADS``; "off"
     leaves out the buttons.
     """
+
+    def see(facts: RunFacts) -> html.Span:
+        board = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if facts.withdrawn_at else "")
+        links = [page_link("Leaderboard", href=board), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
+        return html.Span(links, className="links")
+
     columns = [
         PageColumn("Run", _name),
         PageColumn("Dataset", lambda facts: titles.get(facts.dataset, facts.dataset)) if every_dataset else None,
@@ -219,7 +225,7 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
         ),
         PageColumn("Decided", _decided) if any(facts.decisions for facts in result) else None,
         PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
-        PageColumn("See", _see),
+        PageColumn("See", see),
         None if mode == "off" else PageColumn("Change", _change),
     ]
     label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
@@ -279,12 +285,6 @@ def _hash(facts: RunFacts) -> html.Code:
 
 def _downloads(facts: RunFacts, *forms: str) -> list[html.A]:
     return [html.A(form, href=f"/api/v1/runs/{facts.run}/responses.{form.lower()}") for form in forms]
-
-
-def _see(facts: RunFacts) -> html.Span:
-    board = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if facts.withdrawn_at else "")
-    links = [page_link("Leaderboard", href=board), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
-    return html.Span(links, className="links")
 
 
 def _change(facts: RunFacts) -> html.Span:
@@ -398,6 +398,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     )
     sought = bool({key for key, _ in own} - {"show", "theme", "pin"})
     only, every = page_link(f"{request.facets.title} only", at(show="")), at(show="all")
+    gradings = page_link("Gradings", href=request.link("/gradings"))
     none = panel("No runs", "No run matches.") if sought else panel("No runs yet", "None was imported, or all were withdrawn.")
     return [
         heading(
@@ -424,19 +425,9 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         if withdrawn.runs and not parameters.after
         else None,
         _watched(mode),
-        note(
-            [
-                "To see where graders differ, and to correct single grades: ",
-                page_link("Gradings", href=request.link("/gradings")),
-                ".",
-            ]
-        ),
-        note(
-            [
-                "As a table: ", csv, "; in pages: ", as_json,
-                ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
-            ]
-        ),
+        note(["To see where graders differ, and to correct single grades: ", gradings, "."]),
+        note(["As a table: ", csv, "; in pages: ", as_json,
+              ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run."]),
     ]  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any
 
@@ -22,7 +21,7 @@ from dashboard.ui.html import controls, folded, heading, items_link, items_query
 from dashboard.ui.messages import disputed_mark, nothing_selected
 from dashboard.ui.published_values import published_menu, published_parts
 from dashboard.ui.quizbowl import question_column
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
+from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.ui.text import p_value_text, percent, short
 from dashboard.views.leaderboard.view import cell_parts
@@ -75,13 +74,12 @@ class BreakdownKeys(IntervalsParameters, frozen=True):
     ] = BREAKDOWN_FIELDS[0]
 
 
-def _filter(key: str) -> Column:
-    return column(key, lambda part: part.filters.get(key))
-
-
 def _slice_columns(answer: Slices, keys: SlicesKeys) -> tuple[Column, ...]:
+    def of_filter(key: str) -> Column:
+        return column(key, lambda part: part.filters.get(key))
+
     filters = dict.fromkeys([*SLICE_FIELDS, *sorted({key for part in answer.slices for key in part.filters})])
-    return (*map(_filter, filters), *with_interval(fields(Slice, without=("filters",)), "difference"))
+    return (*map(of_filter, filters), *with_interval(fields(Slice, without=("filters",)), "difference"))
 
 
 def _part_columns(answer: Breakdown, keys: BreakdownKeys) -> tuple[Column, ...]:
@@ -346,9 +344,9 @@ def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
 
 def _against(request: PageRequest[SlicesPage]) -> str | None:
     """The run that others are compared with; None for each with itself. Raise ``BadRequest`` if the selection lacks it."""
-    run, runs = request.parameters.against, _runs(request)
+    run, runs = request.parameters.against, [row.run for row in _rows(request)]
     if run and run not in runs:
-        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
+        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", runs)
     return run or None
 
 
@@ -361,15 +359,23 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
 
     Parts with a significant difference are listed; the largest differences of the others are folded away.
     """
-    metric, runs, rows = request.parameters.metric, _runs(request), _rows(request)
-    if not runs:
+    metric, rows = request.parameters.metric, _rows(request)
+    if not rows:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Slices")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     style = run_style(request.facets, rows, highlighted_runs(request, metric))
-    link = partial(_link, request)
+    runs = style.names
+
+    def link(part: Slice) -> str:  # to the reliability diagram of the run on this part
+        pairs = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] not in part.filters]
+        return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
+
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
+    facets = request.facets
+    fields = [by for by in breakdown_fields(facets) if by == "difficulty" or len(facets.values.get(by, ())) > 1]
+    offered = {by: split_key(by)[1] or by for by in fields}
     return [
         heading(
             "Slices",
@@ -379,7 +385,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         controls(
             menu("metric", "Metric", metric_names(RANKED, request.facets), metric.key, default=DEFAULT_METRIC),
             menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
-            *_division(request),
+            menu("by", "Table by", offered, _by(request), default=default_division(facets)) if len(offered) > 1 else None,
             published_menu(request.parameters.published, _by(request)),
         ),
         _every_run(request, style, result),
@@ -404,16 +410,6 @@ def _by(request: PageRequest[SlicesPage]) -> str:
     return request.parameters.by or default_division(request.facets)
 
 
-def _division(request: PageRequest[SlicesPage]) -> list[Component]:
-    """The control for what divides the questions; an empty list if there is no choice."""
-    default = default_division(request.facets)
-    fields = breakdown_fields(request.facets)
-    offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
-    if len(offered) < 2:
-        return []
-    return [menu("by", "Table by", {by: split_key(by)[1] or by for by in offered}, _by(request), default=default)]
-
-
 def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices) -> Component:
     """The metric of every run in every part, the best run first."""
     by, metric = _by(request), request.parameters.metric
@@ -425,16 +421,6 @@ def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices
     return heat_map(result, whole, metric, style, lambda value: request.link("/", **{by: value}), tested, models)
 
 
-def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
-    """Address of the reliability diagram of the run on this part."""
-    pairs = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] not in part.filters]
-    return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
-
-
 def _rows(request: PageRequest[SlicesPage], *metrics: Metric) -> list[LeaderboardRow]:
     """The runs that take part: the ranked ones, and reference forecasters."""
     return [row for row in service().ask(leaderboard, request.selection, metrics).rows if row.ranked or row.reference]
-
-
-def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
-    return run_names(_rows(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -21,7 +22,7 @@ from dashboard.ui.html import heading, note, page_link, panel, rest_as_file, sec
 from dashboard.ui.messages import dataset_links, nothing_selected
 from dashboard.ui.quizbowl import main_answer, question_column
 from dashboard.ui.table import Columns, PageColumn, html_table
-from dashboard.ui.text import distinct_short_names, percent
+from dashboard.ui.text import distinct_short_names, enumerated, percent
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
@@ -36,12 +37,11 @@ class TeamsKeys(Parameters, frozen=True):
     room: Annotated[str | None, Text("the room whose buzzes are listed; none by default")] = None
 
 
-def _quartile(name: str, place: int) -> Column:
-    return column(f"correct_at_{name}", lambda row: row.correct_at_quartiles[place] if row.correct_at_quartiles else None)
-
-
 def _columns(struct: type[msgspec.Struct]) -> tuple[Column, ...]:
-    quartiles = [_quartile(name, place) for place, name in enumerate(("lower_quartile", "median", "upper_quartile"))]
+    def quartile(place: int, name: str) -> Column:
+        return column(f"correct_at_{name}", lambda row: row.correct_at_quartiles[place] if row.correct_at_quartiles else None)
+
+    quartiles = [quartile(*named) for named in enumerate(("lower_quartile", "median", "upper_quartile"))]
     shown: list[Column] = []
     for name in struct.__struct_fields__:
         shown += quartiles if name == "correct_at_quartiles" else columns(name)
@@ -163,9 +163,13 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
     """Return which teams met, and their results; None if no two teams shared a room. ``whole`` is as in ``questions_section``."""
     if not rooms:
         return None
+
+    def names(room: RoomRow) -> str:
+        return enumerated([f"{one.team} {one.correct}\u202f:\u202f{one.incorrect}" for one in room.teams], MAX_TEAMS_OF_A_ROOM)
+
     columns: Columns = [
         PageColumn("Room", lambda room: page_link(room.room, link(room.room), "Show its buzzes")),
-        PageColumn("Teams, with correct : incorrect buzzes", _names),
+        PageColumn("Teams, with correct : incorrect buzzes", names),
         "questions",
         PageColumn("Answered correctly", "converted"),
         *_shown(rooms, "powers"),
@@ -215,12 +219,6 @@ def buzzes_section(
         "Place: rank among the correct buzzes on the question in all rooms, earliest first.",
         f"{more:,} more are in /api/v1/teams.csv?table=buzzes" if more > 0 else None,
     )
-
-
-def _names(room: RoomRow) -> str:
-    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MAX_TEAMS_OF_A_ROOM]]
-    more = len(room.teams) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 ROW = 20  # pixels per team
@@ -288,7 +286,7 @@ class TeamsPage(PageParameters, frozen=True):
 
 
 @page(
-    "/teams", "Teams", TeamsPage, place="People", order=2, offered=lambda facets: facets.human_teams > 0,
+    "/teams", "Teams", TeamsPage, place="People", order=2, offered=attrgetter("has_teams"),
     table=lambda request: Cited(TEAMS, TeamsKeys(), CITED), filters=(*filter_keys("questions"), "q", "people"),
 )  # fmt: skip
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:

@@ -62,7 +62,12 @@ ROOT_MEAN_SQUARE = "rms_hle"
 MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)
 
 
-VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
+DEFINITIONS = (
+    PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label),
+    PageColumn("What it is", "words"),
+    PageColumn("Source", "source"),
+    PageColumn("Caveat", lambda variant: CATALOGUE[variant.key].caveat),
+)
 
 
 def variants_table(result: WhichEce, style: RunStyle) -> html.Div:
@@ -102,17 +107,6 @@ def _error(run: str, cell: RunError) -> Cell:
     rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
     value = short(cell.value) if cell.value is None else items_link(short(cell.value), items_query(focus=run))
     return Cell([value, rank, *noted("", brackets(cell.low, cell.high))], cell.missing)
-
-
-def definitions_section(result: WhichEce) -> html.Section:
-    """Return the definition, source and caveat of each variant."""
-    columns = [
-        VARIANT,
-        PageColumn("What it is", "words"),
-        PageColumn("Source", "source"),
-        PageColumn("Caveat", lambda variant: CATALOGUE[variant.key].caveat),
-    ]
-    return section("What each variant is", html_table(columns, result.variants, "Definitions", "which-definitions"))
 
 
 def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.Section:
@@ -200,13 +194,8 @@ def ranking_words(result: WhichEce) -> str:
     )
 
 
-def review_text(result: WhichEce, names: fig.Names, title: str) -> html.Section:
-    """Return sentences for a review or a rebuttal, with the numbers of this selection."""
-    return section("To paste into a review", html.Blockquote(review_words(result, names, title), className="review"))
-
-
 def review_words(result: WhichEce, names: fig.Names, title: str) -> str:
-    """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
+    """Return a text for a review: the range of the error over variants, the items left out, and the effect on the ranking."""
     place = [run.run for run in result.runs].index(result.focus or "")
     cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
     values = {variant.key: variant.runs[place].value for variant in result.variants}
@@ -261,7 +250,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     if not result.runs:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Which ECE is this?")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["ece"]))
-    first = result.runs[0].run
+    first, review = result.runs[0].run, review_words(result, style.names, request.facets.title)
     return [
         heading(
             "Which ECE is this?",
@@ -273,6 +262,6 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
         variants_table(result, style),
         bins_section(result, style, forecasts=request.facets.forecasts),
         agreement_section(result, request.link("/", metrics="ID")),
-        review_text(result, style.names, request.facets.title),
-        definitions_section(result),
+        section("To paste into a review", html.Blockquote(review, className="review")),
+        section("What each variant is", html_table(DEFINITIONS, result.variants, "Definitions", "which-definitions")),
     ]

@@ -16,7 +16,7 @@ from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.service import service
 from dashboard.ui import figure as fig
-from dashboard.ui.controls import menu
+from dashboard.ui.controls import menu, token_field
 from dashboard.ui.html import aria, data, note, page_link, section
 from dashboard.ui.runs import named
 from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
@@ -94,16 +94,14 @@ def draft_summary(draft: drafts.QuestionDraft) -> html.Div:
                 "right. Warnings about wrong guesses still show what the text sounds like."
             )
         )
-    warnings = [html.Li(warning_text(warning, draft), className=f"draft-warning {warning.kind}") for warning in draft.warnings]
+    warnings = []
+    for warning in draft.warnings:
+        after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
+        sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
+        words = f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
+        warnings.append(html.Li(words, className=f"draft-warning {warning.kind}"))
     lines.append(html.Ul(warnings, className="draft-warnings") if warnings else note("No warnings."))
     return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
-
-
-def warning_text(warning: drafts.DraftWarning, draft: drafts.QuestionDraft) -> str:
-    """Return a warning as a sentence."""
-    after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
-    sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
-    return f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
 
 
 def guesses_table(guessers: Sequence[drafts.GuesserOnDraft]) -> html.Div | None:
@@ -135,20 +133,15 @@ def guesses_table(guessers: Sequence[drafts.GuesserOnDraft]) -> html.Div | None:
 
 
 def _all_guesses(draft: drafts.QuestionDraft) -> html.Div:
+    def cell(place: int, clue: drafts.DraftClue) -> Cell:
+        guesser, guess = draft.guessers[place], draft.guessers[place].guesses[clue.clue]
+        buzz = " ◇" if guesser.buzz == clue.clue else ""
+        text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
+        return Cell(" ".join(text.split()), _reason(guess))
+
     columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
-    columns += columns_by(
-        {place: guesser.model for place, guesser in enumerate(draft.guessers)},
-        lambda place, clue: _guess(draft.guessers[place], clue.clue),
-        number=False,
-    )
+    columns += columns_by({place: guesser.model for place, guesser in enumerate(draft.guessers)}, cell, number=False)
     return html_table(columns, draft.clues, "Guesses by sentence")
-
-
-def _guess(guesser: drafts.GuesserOnDraft, clue: int) -> Cell:
-    guess = guesser.guesses[clue]
-    buzz = " ◇" if guesser.buzz == clue else ""
-    text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
-    return Cell(" ".join(text.split()), _reason(guess))
 
 
 def _reason(guess: drafts.DraftGuess) -> str:
@@ -214,7 +207,6 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     draft, problem = _guesses(request)
     chosen = request.parameters.confidence_from
     titles = {"softmax": "Softmax", "margin": "Margin"}
-    mode = service().access.page_mode()
     shown = html.P(problem, className="status-message bad", role="alert") if problem else None
     guesses = [
         html.Div(shown or draft_summary(draft), className="draft-now"),
@@ -233,8 +225,8 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
         _about(request, draft.entries),
         section(
             "Save",
-            html.Div(className="api-token", **data(mode=mode)) if mode != "off" else None,
-            html.Div(id="write-save", **data(mode=mode)),
+            token_field(),
+            html.Div(id="write-save", **data(mode=service().access.page_mode())),
         ),
     ]
 

@@ -79,6 +79,19 @@ class Facets(msgspec.Struct, frozen=True):
         return self.kind == FORECAST
 
     @property
+    def has_votes(self) -> bool:
+        return self.kind == "votes"
+
+    @property
+    def has_teams(self) -> bool:
+        return self.human_teams > 0
+
+    @property
+    def has_buzzes(self) -> bool:
+        """Whether players can choose when to answer its questions, or teams have."""
+        return self.longest > 1 or self.has_teams
+
+    @property
     def models(self) -> tuple[str, ...]:
         return self._texts("model")
 

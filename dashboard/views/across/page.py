@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from dash import html
@@ -145,7 +145,11 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             ("" if every_run else ONE_RUN)
             + "Each dataset is measured as on its leaderboard. Brackets: 95 % intervals."
             + counting_words(result, every_run)
-            + "".join(_clusters(result))
+            + "".join(
+                f" On {dataset.title}, intervals count clusters of questions with {cluster_words(dataset.cluster)}."
+                for dataset in result.datasets
+                if dataset.cluster != QUESTION
+            )
             + (POOLED if result.groups else "")
         ),
         _collections(result),
@@ -186,11 +190,3 @@ def _disputed(result: Across) -> html.P | None:
         return None
     text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
     return note(text, role="note")
-
-
-def _clusters(result: Across) -> Iterator[str]:
-    """Yield a sentence for each dataset whose intervals do not count single questions."""
-    for dataset in result.datasets:
-        if dataset.cluster != QUESTION:
-            words = cluster_words(dataset.cluster)
-            yield f" On {dataset.title}, intervals count clusters of questions with {words}."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from textwrap import wrap
 
 from dash import html
@@ -15,7 +16,7 @@ from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, dots, drawn, fields, figure, lines, plain, row_axis, whiskers
 from dashboard.ui.html import page_link, section
 from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
-from dashboard.ui.text import brackets, distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, enumerated, short
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -28,14 +29,13 @@ from queries.across import (
     RunGroup,
     Sign,
 )
-from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import Metric
 
 UNKNOWN = "too few questions"  # why there is no interval
 UNRANKED = "not ranked"
 FORECASTS = "forecasts, which have a bias towards yes instead"
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
-MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
+MAX_NAMED = 6  # datasets in a sentence
 MEAN_RANK = "Mean rank among the models that are ranked on the same datasets; the note below names them"
 COLLECTION = "Mean over the datasets of this benchmark, with equal weights. Its interval is made of theirs"
 WIN_RATE = "Share of comparisons with these models, dataset by dataset, that the model wins; ties count one half"
@@ -57,8 +57,8 @@ def across_table(result: Across, metric: Metric) -> html.Div:
             PageColumn("Model", lambda line: noted(_name(line, result.tag, names), about(line))),
             *(
                 (
-                    PageColumn("Mean rank", _part("mean_rank", 1), about=MEAN_RANK, number=True),
-                    PageColumn("Win rate", _part("win_rate", 2), about=WIN_RATE, number=True),
+                    PageColumn("Mean rank", partial(_over_datasets, "mean_rank", 1), about=MEAN_RANK, number=True),
+                    PageColumn("Win rate", partial(_over_datasets, "win_rate", 2), about=WIN_RATE, number=True),
                 )
                 if metric.ranks
                 else ()
@@ -91,19 +91,12 @@ def _mean(group: RunGroup | None) -> Cell:
     return Cell(noted(short(group.mean), brackets(group.low, group.high), counted(len(group.runs), "run")))
 
 
-def _part(key: str, digits: int) -> Callable[[AcrossRow | AcrossGroup], object]:
-    """Return the cell of a mean over datasets, a function of a row."""
-
-    def cell(line: AcrossRow | AcrossGroup) -> object:
-        if isinstance(line, AcrossGroup):
-            return ""
-        value: float | None = getattr(line, key)
-        return Cell(None, "Not ranked on the datasets that count") if value is None else short(value, digits)
-
-    return cell
-
-
-MAX_NAMED = 6  # datasets in a sentence
+def _over_datasets(key: str, digits: int, line: AcrossRow | AcrossGroup) -> object:
+    """The cell of a mean over datasets."""
+    if isinstance(line, AcrossGroup):
+        return ""
+    value: float | None = getattr(line, key)
+    return Cell(None, "Not ranked on the datasets that count") if value is None else short(value, digits)
 
 
 def counting_words(result: Across, every_run: bool) -> str:
@@ -235,9 +228,9 @@ def signed_datasets(line: AcrossRow, titles: Mapping[str, str], *signs: Sign) ->
     cells.sort(key=lambda part: -abs(part[1].overconfidence or 0.0))
     named = [
         f"{titles[dataset]} {short(cell.overconfidence)}" + (f" ({reason})" if (reason := _without_sign(cell)) else "")
-        for dataset, cell in cells[:MAX_NAMED]
+        for dataset, cell in cells
     ]
-    return ", ".join([*named, *([f"and {len(cells) - MAX_NAMED} more"] if len(cells) > MAX_NAMED else [])]) or None
+    return enumerated(named, MAX_NAMED, ", and ") or None
 
 
 def _without_sign(cell: AcrossCell) -> str:
@@ -396,7 +389,7 @@ def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overco
         (x, y, bin_, bin_.items / sum(other.items for other in diagram.bins), f"{plain(model)}<br>{plain(title)}")
         for x, y, diagram, model, title in fields
         for bin_ in diagram.bins
-        if bin_.items and is_overconfident(bin_) == overconfident
+        if bin_.items and ((bin_.accuracy or 0.0) < (bin_.mean_confidence or 0.0)) == overconfident
     ]
     colour = COLOURS[overconfident]
     accuracies = [bin_.accuracy or 0.0 for _, _, bin_, *_ in marks]
@@ -413,8 +406,3 @@ def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overco
             for _, _, bin_, _, name in marks
         ],
     )  # fmt: skip
-
-
-def is_overconfident(bin_: ReliabilityBin) -> bool:
-    """Whether the accuracy of a non-empty bin is below its mean confidence."""
-    return (bin_.accuracy or 0.0) < (bin_.mean_confidence or 0.0)

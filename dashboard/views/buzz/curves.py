@@ -273,9 +273,8 @@ def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -
 
 
 def _total(group: BuzzOutcomes) -> CategoryOutcome:
-    heard, correct, incorrect = (
-        sum(getattr(outcome, name) for outcome in group.categories) for name in ("heard", "correct", "incorrect")
-    )
+    parts = group.categories
+    heard, correct, incorrect = (sum(getattr(part, name) for part in parts) for name in ("heard", "correct", "incorrect"))
     return CategoryOutcome(None, heard, correct, incorrect, correct / incorrect if incorrect else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -134,12 +134,19 @@ def threshold_explorer_section(
     sliders: Component | None = html.Div(no_sliders(len(explorer.runs), bool(given)), className="note")
     if few:
         sliders = threshold_rows(explorer, drawable, style, given, scale) if drawable else None
+    outcomes = [PageColumn(label, partial(_outcome, key, meaning), about=meaning, number=True) for key, label, meaning in COLUMNS]
     return section(
         "Thresholds",
         threshold_rule(explorer, style.names),
         wins,
         sliders,
-        outcomes_table(explorer, style),
+        html_table(
+            [style.column(), *outcomes],
+            explorer.runs,
+            "Outcomes of each threshold",
+            "outcomes",
+            of_row=lambda run: data(run=run.run),
+        ),
         note(page_link("Where each run buzzes, question by question", href=questions)),
         class_name="explorer",
     )
@@ -214,14 +221,6 @@ COLUMNS = (
         "−5 for an incorrect one",
     ),
 )
-
-
-def outcomes_table(explorer: ThresholdExplorer, style: RunStyle) -> html.Div:
-    """Return a row per run: its threshold and the outcomes at it."""
-    columns = [PageColumn(label, partial(_outcome, key, meaning), None, None, meaning, True) for key, label, meaning in COLUMNS]
-    return html_table(
-        [style.column(), *columns], explorer.runs, "Outcomes of each threshold", "outcomes", of_row=lambda run: data(run=run.run)
-    )
 
 
 def _cell(run: RunThresholds, key: str) -> str:
@@ -314,12 +313,6 @@ def wins_figure(runs: Sequence[RunThresholds], style: RunStyle, scale: str, ends
     )
 
 
-def _interval_band(run: RunThresholds, name: str) -> str:
-    """The interval of a share in brackets; blank if there is none."""
-    ends = run.intervals.get(name)
-    return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
-
-
 def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJson:
     """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
     labels, items = [style.plain(run.run) for run in runs], [items_query(focus=run.run) for run in runs]
@@ -331,8 +324,11 @@ def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJso
     bar: PlotlyJson = {"orientation": "h", "width": 0.62, "meta": {"items": items}}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
     certain = [max(win - part, 0) for win, part in zip(won, unsure, strict=True)]
-    wins = [[win, _interval_band(run, "win")] for win, run in zip(won, runs, strict=True)]
-    losses = [_interval_band(run, "loss") for run in runs]
+    bands = {
+        name: [f" ({ends.low:.1%} to {ends.high:.1%})" if (ends := run.intervals.get(name)) else "" for run in runs]
+        for name in ("win", "loss")
+    }
+    wins = [[win, band] for win, band in zip(won, bands["win"], strict=True)]
     parts = (
         ("wins", certain, {"color": shades}, "wins %{customdata[0]:.1%}%{customdata[1]}, of these certain %{x:.1%}", wins),
         (
@@ -340,7 +336,7 @@ def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJso
             "%{x:.1%} of the %{customdata:.1%} won is uncertain:<br>others had ended the question for the team", won,
         ),
         ("neither", neither, {"color": fig.GRID}, "neither %{x:.1%}", None),
-        ("loses", lost, {"color": fig.INK}, "people win %{x:.1%}%{customdata}", losses),
+        ("loses", lost, {"color": fig.INK}, "people win %{x:.1%}%{customdata}", bands["loss"]),
     )  # fmt: skip
     return drawn(
         [
@@ -374,7 +370,7 @@ def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
 
 @page(
     "/buzz", "Buzz", BuzzPage, place="When to answer", order=2,
-    offered=lambda facets: facets.longest > 1 or facets.human_teams > 0, table=_table,
+    offered=attrgetter("has_buzzes"), table=_table,
     filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
 )  # fmt: skip
 def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
@@ -385,7 +381,9 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         return [nothing_selected(request.path, request.selection, "questions", request.facets, "Buzz")]
     if result.missing:
         return [_no_buzz_data(request)]
-    best = highlighted_runs(request, ranking=_best_first(result.explorer))
+    wins = {run.run: run.outcome.expected_wins for run in result.explorer.runs}
+    ranking = sorted(wins, key=lambda run: -math.inf if (value := wins[run]) is None else value, reverse=True)
+    best = highlighted_runs(request, ranking=ranking)
     style = run_style(request.facets, result.explorer.runs, best)
     runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
     return [
@@ -401,12 +399,6 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     ]
 
 
-def _best_first(explorer: ThresholdExplorer) -> list[str]:
-    """Ids of the runs, by expected wins at the threshold in use, highest first."""
-    wins = {run.run: run.outcome.expected_wins for run in explorer.runs}
-    return sorted(wins, key=lambda run: value if (value := wins[run]) is not None else -math.inf, reverse=True)
-
-
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
     shown = request.selection.dataset
@@ -414,18 +406,11 @@ def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
         request.path, lambda dataset: dataset.kind == "incremental" and dataset.dataset != shown, "Datasets of this kind:",
         "The store holds no dataset of this kind.",
     )  # fmt: skip
-    return html.Section(
-        [
-            html.H1("No buzz data"),
-            html.P(
-                f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
-                f"when to answer. Those of {request.facets.title} are asked whole."
-            ),
-            html.P(words),
-            others,
-        ],
-        className="panel",
+    why = (
+        f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses when to "
+        f"answer. Those of {request.facets.title} are asked whole."
     )
+    return html.Section([html.H1("No buzz data"), html.P(why), html.P(words), others], className="panel")
 
 
 def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:

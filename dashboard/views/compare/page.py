@@ -71,12 +71,11 @@ DIFFERENCES = (
 )
 
 
-def _in_margin(name: str) -> Column:
-    return column(f"margin_{name}", lambda row: getattr(row[2].margin, name, None))
-
-
 def _with_margin(answer: object, keys: CompareKeys) -> tuple[Column, ...]:
-    return (*DIFFERENCES, *map(_in_margin, Equivalence.__struct_fields__ if keys.margin is not None else ()))
+    def in_margin(name: str) -> Column:
+        return column(f"margin_{name}", lambda row: getattr(row[2].margin, name, None))
+
+    return (*DIFFERENCES, *map(in_margin, Equivalence.__struct_fields__ if keys.margin is not None else ()))
 
 
 COMPARE = serve(
@@ -153,7 +152,7 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     if len(runs) < 2:
         raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
-    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
+    primary = primary_metric(request.facets.kind, request.facets.has_teams)
     return Cited(
         COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
         interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",

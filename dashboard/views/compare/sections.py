@@ -58,19 +58,18 @@ def questions_section(
     if not result.questions:
         return note(f"No question has {metric.name} for both runs.")
     scatter = scatter_figure(result.dots, metric, behind, names, tones)
+    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
+    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
+    above = f"{metric.name}, question by question{part}; on the diagonal both are equal" + (f", {best} is better" if best else "")
     title = f"Differences of {metric.name} over {counted(result.questions, 'question')}"
     return side_by_side(
-        fig.figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, behind)),
+        fig.figure("scatter", scatter, above, questions_table(result, names, behind)),
         fig.figure("differences", differences_figure(result, metric, tones), title),
     )
 
 
 def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P | None:
-    """Return links to the list of questions, sorted by the difference of both runs from either end.
-
-    ``first_above`` and ``second_above`` are the addresses of the list that starts with the questions where the first, or the
-    second, run has the higher value.
-    """
+    """Return links to the questions by the difference of both runs: ``first_above`` starts where the first run is higher."""
     first, second = page_link("Questions where they differ most", first_above), page_link("the other way round", second_above)
     return note([first, f" by {metric.name}: ", name_text(names[0]), " above ", name_text(names[1]), ", or ", second])
 
@@ -151,12 +150,6 @@ def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones:
     columns = [PageColumn(head, itemgetter(place)) for place, head in enumerate(heads)]
     table = html_table([*columns, PageColumn("Shares", bar)], parts, "Wins by category")
     return html.Div([html.H2(f"Who wins where, by {metric.name}"), table], className="section")
-
-
-def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
-    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
-    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
-    return f"{metric.name}, question by question{part}; on the diagonal both are equal" + (f", {best} is better" if best else "")
 
 
 WIDE = 44  # characters of an axis title that fit on one line of a small screen

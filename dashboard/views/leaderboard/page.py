@@ -15,7 +15,7 @@ from dashboard.registry.keys import Margin, default_columns, lead_columns, metri
 from dashboard.registry.pages import PageParameters, PageRequest, page
 from dashboard.registry.views import Cited, serve
 from dashboard.service import service
-from dashboard.ui.controls import filter_keys, several
+from dashboard.ui.controls import difference_menu, filter_keys, several
 from dashboard.ui.figure import figure
 from dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
 from dashboard.ui.messages import nothing_selected
@@ -51,11 +51,6 @@ OVERCONFIDENCE = "overconfidence"
 STORY_HEIGHT = 280  # pixels
 
 
-def draws_gap(finding: Finding | None) -> bool:
-    """Return whether the picture of a finding is confidence against accuracy."""
-    return finding is not None and finding.metric == OVERCONFIDENCE
-
-
 def finding_section(
     finding: Finding | None, board: Leaderboard, style: RunStyle, request: PageRequest[Any]
 ) -> html.Section | None:
@@ -69,7 +64,7 @@ def finding_section(
         return None
     metric = CATALOGUE[finding.metric or OVERCONFIDENCE]
     title, about = _gap(finding, rows, style.names) if finding.about == "gap" else _spread(finding, rows, style.names)
-    if draws_gap(finding):
+    if finding.metric == OVERCONFIDENCE:
         picture = sections.confidence_gap(board, style)
     else:
         worded = metric.worded(request.facets.forecasts)
@@ -234,18 +229,18 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Leaderboard")]
     # Without people, the finding is read from this board, so that nothing is computed twice.
     finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
+    told_gap = finding is not None and finding.metric == OVERCONFIDENCE  # then the finding has its figure
     shown = [metric for metric in chosen if _has(board.rows, metric.key)]
     ranked = [metric for metric in across if metric.direction != "none" and _has(board.rows, metric.key)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
-    best = highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary))
-    style = run_style(request.facets, board.rows, best)
+    by, dated = CATALOGUE.get(sort.removeprefix("-"), primary), named_key("tag", TAG) in request.facets.values
+    style = run_style(request.facets, board.rows, highlighted_runs(request, by))
     board.rows, unranked = (sorted_rows([row for row in board.rows if row.ranked == at], sort, metrics) for at in (True, False))
     crowded = len(board.rows) + len(unranked) > MAX_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1
     pair = request.link("/", metrics="ID")  # the leaderboard by two metrics
-
-    def link(run: str) -> str:
-        return request.link(run_path(run), dataset=None)
+    keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
+    csv = service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
     reference, heat = request.parameters.published, request.parameters.heat
     return [
@@ -261,7 +256,17 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 **data(set=f"metrics={','.join(many) if is_short else ''}"),
             ),
         ),
-        board_table(board, unranked, shown, request.selection, sort, style.colours, reference, heat, link),
+        board_table(
+            board,
+            unranked,
+            shown,
+            request.selection,
+            sort,
+            style.colours,
+            reference,
+            heat,
+            lambda run: request.link(run_path(run), dataset=None),
+        ),
         html.Div(
             [
                 sections.board_note(board, style.names, margin, _zero_confidence_scores(shown)),
@@ -271,7 +276,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                     title="Better values are shaded darker",
                     **data(set=f"heat={'0' if heat else ''}"),
                 ),
-                html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),
+                html.A("CSV", href=csv, className="quiet", title="This table with its intervals"),
             ],
             className="below",
         ),
@@ -284,31 +289,26 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 "Default columns",
                 default=few,
             ),
-            sections.margin_menu(board, margin),
+            difference_menu("margin", "Equal if they differ by less than", margin)
+            if sum(row.ranked for row in board.rows) > 1
+            else None,
             published_menu(reference),
         ),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
             sections.rankings(board, ranked, style) if several_ranks and not crowded else None,
-            sections.confidence_gap(board, style) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            sections.confidence_gap(board, style) if not (request.facets.forecasts or told_gap) else None,
             wide_left=True,
         ),
         folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
-        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), style),
+        sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
     ]
 
 
 def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
-    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
-
-
-def _by_release_date(request: PageRequest[LeaderboardPage], metric: Metric, style: RunStyle) -> html.Section | None:
-    """The metric over release dates; None if no run has a date."""
-    if named_key("tag", TAG) not in request.facets.values:
-        return None
-    return sections.release_dates_section(service().ask(release_dates, request.selection, metric), metric, style)
+    return primary_metric(request.facets.kind, request.facets.has_teams)
 
 
 def _has(rows: Sequence[LeaderboardRow], key: str) -> bool:
@@ -328,12 +328,5 @@ def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
 
 def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
     """The score of a run that never commits itself: a baseline for metrics that penalise bad guesses."""
-    scores = [
-        f"{ZERO_CONFIDENCE_SCORES[metric.key]} in {metric.name}" for metric in shown if metric.key in ZERO_CONFIDENCE_SCORES
-    ]
+    scores = [f"{score} in {metric.name}" for metric in shown if (score := ZERO_CONFIDENCE_SCORES.get(metric.key))]
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
-
-
-def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
-    keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
-    return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])

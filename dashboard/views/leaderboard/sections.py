@@ -12,12 +12,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui import figure as fig
-from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import CLEAR, PlotlyJson, agreement_figure, dots, drawn, figure, lines, segments
 from dashboard.ui.html import items_query, note
 from dashboard.ui.runs import RunStyle
 from dashboard.ui.table import Columns, PageColumn, html_table, interval
-from dashboard.ui.text import brackets, distinct_short_names, short
+from dashboard.ui.text import brackets, distinct_short_names, enumerated, short
 from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from data.plurals import counted
 from queries.engine.equivalence import Equivalence
@@ -55,13 +54,6 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     return note([*parts, baselines])
 
 
-def margin_menu(board: Leaderboard, margin: float | None) -> Component | None:
-    """Return the menu for the difference that does not matter; None with fewer than two ranked runs."""
-    if sum(row.ranked for row in board.rows) < 2:
-        return None
-    return difference_menu("margin", "Equal if they differ by less than", margin)
-
-
 def _within_margin(compared: Sequence[tuple[LeaderboardRow, Equivalence]], names: Mapping[str, str], margin: float) -> str:
     verdicts: dict[str, list[LeaderboardRow]] = {}
     for board_row, equivalence in compared:
@@ -72,8 +64,7 @@ def _within_margin(compared: Sequence[tuple[LeaderboardRow, Equivalence]], names
 
 
 def _named(rows: Sequence[LeaderboardRow], names: Mapping[str, str]) -> str:
-    more = len(rows) - MAX_NAMED
-    return ", ".join(names[row.run] for row in rows[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return enumerated([names[row.run] for row in rows], MAX_NAMED)
 
 
 ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])

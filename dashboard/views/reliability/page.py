@@ -34,7 +34,6 @@ from queries.metrics import CATALOGUE, Metric
 from queries.recalibration import RecalibratedRun, Recalibration, recalibration
 from queries.reliability import Triptych, reliability, triptych
 from queries.selection import Selection
-from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Range
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
@@ -177,17 +176,17 @@ def _behind(run: ReliabilityDiagram, bin_: ReliabilityBin) -> str:
 
 def split_table(board: Leaderboard, style: RunStyle, *, forecasts: bool) -> html.Section:
     """Return how far each ranked run is over- and underconfident. The board needs the metrics ``SPLIT``."""
+
+    def value(key: str, row: LeaderboardRow) -> Cell:
+        return Cell(row.metrics[key].value, row.metrics[key].missing)
+
     columns = [
-        PageColumn(metric.label, partial(_value, metric.key), about=f"{metric.name}. {metric.words}")
+        PageColumn(metric.label, partial(value, metric.key), about=f"{metric.name}. {metric.words}")
         for metric in (metric.worded(forecasts) for metric in SPLIT)
     ]
     ranked = [row for row in board.rows if row.ranked]
     title = "Over- and underconfidence"
     return section(title, html_table([style.column(), *columns], ranked, title), class_name="section split")
-
-
-def _value(key: str, row: LeaderboardRow) -> Cell:
-    return Cell(row.metrics[key].value, row.metrics[key].missing)
 
 
 def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
@@ -243,10 +242,12 @@ KEYS = ("ece", "overconfidence", "brier", "corp_mcb", "hmr", "r_over", "r_under"
 MEASURED = tuple(CATALOGUE[key] for key in KEYS)
 
 
-_TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], ...]] = {
-    "temperature": (("T", lambda run: 1 / run.slope if run.slope else None),),
-    "platt": (("Slope", lambda run: run.slope), ("Intercept", lambda run: run.intercept)),
+FITTED = "Fitted to all items"
+TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], Cell]], ...]] = {  # by method
+    "temperature": (("T", lambda run: Cell(1 / run.slope if run.slope else None, FITTED)),),
+    "platt": (("Slope", lambda run: Cell(run.slope, FITTED)), ("Intercept", lambda run: Cell(run.intercept, FITTED))),
 }
+SACRIFICED = "Items within 0.1 of their correctness before, but not after"
 
 
 def recalibration_section(result: Recalibration, style: RunStyle) -> html.Section:
@@ -254,7 +255,7 @@ def recalibration_section(result: Recalibration, style: RunStyle) -> html.Sectio
     columns = [
         style.column(),
         PageColumn("Fitted to", "fitted_to"),
-        *(PageColumn(name, partial(_term, value), number=True) for name, value in _TERMS.get(result.method, ())),
+        *(PageColumn(name, value, number=True) for name, value in TERMS.get(result.method, ())),
         *(
             PageColumn(f"{metric.label} before → after", partial(_change, metric), number=True)
             for metric in MEASURED
@@ -274,13 +275,6 @@ def recalibration_section(result: Recalibration, style: RunStyle) -> html.Sectio
         ),
         class_name="what-if",
     )
-
-
-def _term(value: Callable[[RecalibratedRun], float | None], run: RecalibratedRun) -> Cell:
-    return Cell(value(run), "Fitted to all items")
-
-
-SACRIFICED = "Items within 0.1 of their correctness before, but not after"
 
 
 def _change(metric: Metric, run: RecalibratedRun) -> Cell:
@@ -360,7 +354,10 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
         menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
     ]
-    lead = f"{request.facets.title}: {_meaning(request.facets)}; {counted(count, 'run')}"
+    meaning = "how often each run is right at the confidence it states"
+    if forecasts:
+        meaning = "how often yes comes true at the probability that each run states"
+    lead = f"{request.facets.title}: {meaning}; {counted(count, 'run')}"
     top = [heading("Reliability", lead, *([] if tab else menus)), tabs("Parts of this page", parts)]
     if isinstance(answer, Triptych):
         if tab == "tests":
@@ -384,10 +381,3 @@ def _measured(selection: Selection) -> int:
     counts = service().ask(coverage, selection)
     common = counts.differs and selection.common is not False and (counts.taking_part or not counts.lacking)
     return len(counts.taking_part) if common else sum(answered > 0 for answered in counts.answered.values())
-
-
-def _meaning(facets: Facets) -> str:
-    """What the diagrams show."""
-    if facets.forecasts:
-        return "how often yes comes true at the probability that each run states"
-    return "how often each run is right at the confidence it states"

@@ -41,6 +41,9 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
     panelled = [run for run in runs if run.run in panels]
     murphy, smooth = murphy_panel(runs, result.thresholds, style), smooth_figure(panelled, style, forecasts=forecasts)
 
+    def above(shares: list[float]) -> str:  # a confidence of one half
+        return f"{sum(shares[len(shares) // 2 :]):.1%}"
+
     def table(columns: Iterable[PageColumn], label: str) -> html.Div:
         return html_table([style.column(), *columns], runs, label)
 
@@ -87,8 +90,8 @@ def triptych_section(result: Triptych, style: RunStyle, panels: Collection[str],
                 "Confidence of right answers (above, in colour) and of wrong ones (below). The less they overlap, the better",
                 table(
                     (
-                        PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
-                        PageColumn("Wrong ones", lambda run: _above(run.wrong), number=True),
+                        PageColumn("Right answers with confidence \u2265 0.5", lambda run: above(run.right), number=True),
+                        PageColumn("Wrong ones", lambda run: above(run.wrong), number=True),
                     ),
                     "Confidence when right, when wrong",
                 ),
@@ -116,7 +119,11 @@ def sentence(result: Triptych, key: str) -> str:
 
 
 def _tests_table(result: Triptych, style: RunStyle) -> html.Div:
-    tests = [PageColumn(f"p, {name}", key, p_value_text, partial(_missing, key), number=True) for key, (name, _) in TESTS.items()]
+
+    def missing(key: str, run: RunTriptych) -> str | None:
+        return run.missing.get(key)
+
+    tests = [PageColumn(f"p, {name}", key, p_value_text, partial(missing, key), number=True) for key, (name, _) in TESTS.items()]
     lines = [PageColumn(name, partial(_with_interval, key, 3), about=title, number=True) for key, (name, title) in LINE.items()]
     return html_table([style.column(), *tests, *lines], result.runs, "Tests of calibration", "calibration-tests")
 
@@ -129,14 +136,7 @@ def _with_interval(key: str, digits: int, run: RunTriptych) -> Cell:
     return Cell(bracketed(value, low, high, digits), f"No interval, because {why}" if why else None)
 
 
-def _missing(key: str, run: RunTriptych) -> str | None:
-    return run.missing.get(key)
-
-
-def _four(number: float) -> str:
-    return short(number, 4)
-
-
+_four = partial(short, digits=4)
 NUMBERS = (
     PageColumn("Brier", "brier", _four),
     PageColumn("MCB", partial(_with_interval, "mcb", 4), number=True),
@@ -145,10 +145,6 @@ NUMBERS = (
     PageColumn("AUROC", "auroc", _four, number=True),
     PageColumn("smECE", "smooth_ece", _four, number=True),
 )
-
-
-def _above(shares: list[float]) -> str:
-    return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
 HEIGHT = 290  # pixels

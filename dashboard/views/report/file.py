@@ -36,9 +36,9 @@ from dashboard.service import service
 from dashboard.settings import VERSION
 from dashboard.ui.drawing import as_json
 from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.frame import provenance
+from dashboard.ui.frame import provenance, simulated_people
 from dashboard.ui.html import Replace, aria, children_of, heading, markup, note, section
-from dashboard.ui.messages import content_of, simulated_people
+from dashboard.ui.messages import content_of
 from dashboard.views.cite import cite
 from dashboard.views.metrics import metric_definition_section
 from data.store.run_cache import kept_property
@@ -225,7 +225,7 @@ class FileView:
     def write(self, static: StaticPage, *, methods: bool) -> str:
         """Return its HTML. ``methods`` says whether the paragraph on methods stands below it."""
         content = content_of(self.page, self.request, self.path, self.pairs)
-        people = simulated_people(self.request.facets, self.request.selection.people) if self.page.shows_people else None
+        people = simulated_people(self.request.selection, self.request.facets) if self.page.shows_people else None
         selected = "; ".join(self._filters()) or "all questions, all runs"
         url = static.links.url
         live: list[Any] = [" · ", html.A("open live", href=f"{url}{self.link}")] if url else []

@@ -11,8 +11,8 @@ from dash import dcc, html
 
 from dashboard.registry.tables import Table, columns
 from dashboard.ui.drawing import as_json, as_key, divide_page
+from dashboard.ui.frame import simulated_people
 from dashboard.ui.html import content_markup, is_read_only, markup, page_link
-from dashboard.ui.messages import simulated_people
 from dashboard.ui.quizbowl import draw_text, without_markup
 from dashboard.ui.table import Body, Cell, PageColumn, bracketed, html_table, interval
 from dashboard.views.question.text import clue_text
@@ -186,8 +186,8 @@ def test_players_of_a_collection_are_not_called_simulated():
     for people, name in names.items():
         chosen = FACETS.human_collection(people)
         assert (chosen and chosen[1]) == name, people
-        chip = simulated_people(FACETS, people)
+        chip = simulated_people(Selection("toy", people=people), FACETS)
         assert (chip is None) == (name is not None)
         assert chip is None or "The teams are simulated." in str(content_markup(chip))
     assert alone.human_collection("") == ("b", "People, 8 players")  # the newest that is not withdrawn
-    assert simulated_people(msgspec.structs.replace(FACETS, simulated=False), "") is None
+    assert simulated_people(Selection("toy"), msgspec.structs.replace(FACETS, simulated=False)) is None

@@ -77,48 +77,34 @@ TEXTS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "A root mean square gives large gaps more weight: it is at least as large as the mean over the same bins.",
     ),
 )  # fmt: skip
+TOO_FEW = f"there are fewer than {SCRIPT_BIN} items, for which the script fails with an error"
 UNFILLED = ("rms_hle",)  # leaves out a last bin, whose size differs from one replicate to the next
 RECUT = ("ece_mass10", "ece_mass15", "ece_mass100", "ece_helm", "rms_hle", "rms_hle_whole")
 
 VARIANTS = (
     *(
         Metric(
-            key=key,
-            name=name,
-            label=label,
+            key=key, name=name, label=label, direction="lower",
             symbol=rf"\mathrm{{{'RMS' if BINNINGS[key].squared else 'ECE'}}}_{{\text{{{label.split(' ', 1)[1]}}}}}",
-            direction="lower",
             formula=RMS if BINNINGS[key].squared else ECE,
             words=words,
             source=source,
+            caveat=caveat,
+            undefined=TOO_FEW if BINNINGS[key].fewest > 1 else "no items are selected",
             pairs=BINNINGS[key].error,
             large=BINNINGS[key].error if key in UNFILLED else BINNINGS[key].error_in_same_bins if key in RECUT else None,
-            ordered=key.startswith(("ece_mass", "rms_")),
-            distance="square" if BINNINGS[key].squared else "sum",
-            recut=key in RECUT,
-            variant=True,
-            undefined=(
-                f"there are fewer than {SCRIPT_BIN} items, for which the script fails with an error"
-                if BINNINGS[key].fewest > 1
-                else "no items are selected"
-            ),
-            caveat=caveat,
+            ordered=key.startswith(("ece_mass", "rms_")), distance="square" if BINNINGS[key].squared else "sum",
+            recut=key in RECUT, variant=True,
         )
         for key, name, label, words, source, caveat in TEXTS
     ),
     Metric(
-        key="smooth_ece",
-        name="Smooth calibration error",
-        label="smECE",
-        symbol=r"\mathrm{smECE}",
-        direction="lower",
+        key="smooth_ece", name="Smooth calibration error", label="smECE", symbol=r"\mathrm{smECE}", direction="lower",
         formula=r"\sigma:\ \textstyle\int_0^1 \lvert \tfrac{1}{N}\sum_i (y_i - c_i) K_\sigma(t, c_i) \rvert\, dt = \sigma",
         words="Integral of the absolute residuals after smoothing by a reflected Gaussian kernel, with the width chosen to "
         "equal the result.",
         source="Blasiok & Nakkiran 2024 (relplot)",
-        pairs=smooth_ece,
-        distance="sum",
-        variant=True,
+        pairs=smooth_ece, distance="sum", variant=True,
         caveat="Needs no bins. Computed on a grid of 128 points: within about 0.0005 of the exact value.",
     ),
-)
+)  # fmt: skip

@@ -9,61 +9,58 @@ from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import selective
 from queries.metrics.metric import Metric, Wording
 
-ALIKE = "either nothing is correct or nothing is incorrect"
 RISK = r"\tfrac{1}{k}\textstyle\sum_{i \le k}(1 - y_{(i)})"
 ORDER_ALONE = "Depends only on the order of the confidences: it says nothing about calibration."
 
-# Key, name, label, symbol, direction, formula and words of each; then highest value, source and caveat.
-SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
-    "aurc": (
+# Key, name, label, symbol, direction, formula and words of each; then source and caveat.
+TEXTS: tuple[tuple[Part, str, str], ...] = (
+    (
         (
             "aurc", "Area under the risk-coverage curve", "AURC", r"\mathrm{AURC}", "lower",
             rf"\tfrac{{1}}{{N}}\textstyle\sum_k {RISK}",
             "Error rate of the k most confident items, averaged over k; items of equal confidence are in random order.",
         ),
-        1, "Geifman & El-Yaniv 2017",
+        "Geifman & El-Yaniv 2017",
         "A more accurate model tends to have a lower value whatever its confidences; E-AURC removes that part. " + ORDER_ALONE,
     ),
-    "e_aurc": (
+    (
         (
             "e_aurc", "Excess area under the risk-coverage curve", "E-AURC", r"\mathrm{AURC} - \mathrm{AURC}^*", "lower",
             r"\mathrm{AURC}(c) - \mathrm{AURC}(y)",
             "The AURC minus that of an oracle, which ranks the most correct items first.",
         ),
-        1, "Geifman et al. 2019", ORDER_ALONE,
+        "Geifman et al. 2019", ORDER_ALONE,
     ),
-    "augrc": (
+    (
         (
             "augrc", "Area under the generalized risk-coverage curve", "AUGRC", r"\mathrm{AUGRC}", "lower",
             r"\tfrac{1}{N^2}\textstyle\sum_k \sum_{i \le k} (1 - y_{(i)})",
             "Errors among the k most confident items as a share of all items, averaged over k: the mean risk of an undetected "
             "error.",
         ),
-        1, "Traub et al. 2024",
+        "Traub et al. 2024",
         "Unlike AURC, it does not give excessive weight to errors among the few most confident items. " + ORDER_ALONE,
     ),
-    "prr": (
+    (
         (
             "prr", "Prediction rejection ratio", "PRR", r"\mathrm{PRR}", "higher",
             r"\frac{(1 - \bar y) - \mathrm{AURC}(c)}{(1 - \bar y) - \mathrm{AURC}(y)}",
             "Share of the oracle's gain over a random order that the confidences achieve: 1 is the oracle, 0 is random.",
         ),
-        1, "Malinin & Gales 2021", ORDER_ALONE,
+        "Malinin & Gales 2021", ORDER_ALONE,
     ),
-    **{
-        f"accuracy_at_{share}": (
+    *(
+        (
             (
                 f"accuracy_at_{share}", f"Accuracy at {share} % coverage", f"Acc. at {share} %", rf"\bar y_{{{share}\%}}",
-                "higher",
-                rf"\frac{{1}}{{{share}\% N}}\textstyle\sum_{{i \le {share}\% N}} y_{{(i)}}",
+                "higher", rf"\frac{{1}}{{{share}\% N}}\textstyle\sum_{{i \le {share}\% N}} y_{{(i)}}",
                 f"Mean correctness of the most confident {share} % of the items; a tie at the cut-off counts in part.",
             ),
-            1, "HELM (Liang et al. 2022)",
-            "If the items include early clues, the most confident items are mostly late clues.",
+            "HELM (Liang et al. 2022)", "If the items include early clues, the most confident items are mostly late clues.",
         )
         for share in (50, 80, 90)
-    },
-}  # fmt: skip
+    ),
+)  # fmt: skip
 
 
 def _mean_outcome(key: str) -> Wording | None:
@@ -80,25 +77,15 @@ def _mean_outcome(key: str) -> Wording | None:
 
 SELECTIVE = tuple(
     Metric(
-        key=key,
-        name=name,
-        label=label,
-        symbol=symbol,
-        direction=direction,
-        low=-math.inf if key == "prr" else 0,
-        high=high,
+        key=key, name=name, label=label, symbol=symbol, direction=direction, low=-math.inf if key == "prr" else 0,
         formula=formula,
         words=words,
         source=source,
-        of_likelier_side=True,
-        of_forecasts=_mean_outcome(key),
-        counted=ORDERED,
-        pairs=selective.selective,
-        part=selective.PARTS.index(key),
-        undefined=ALIKE if key == "prr" else "no items are selected",
         caveat=caveat,
-        axioms=("U", "O"),
-        counterexamples=(SAME_ORDER,),
+        undefined="either nothing is correct or nothing is incorrect" if key == "prr" else "no items are selected",
+        counted=ORDERED, of_likelier_side=True, of_forecasts=_mean_outcome(key),
+        pairs=selective.selective, part=selective.PARTS.index(key),
+        axioms=("U", "O"), counterexamples=(SAME_ORDER,),
     )
-    for (key, name, label, symbol, direction, formula, words), high, source, caveat in SELECTIVE_PARTS.values()
-)
+    for (key, name, label, symbol, direction, formula, words), source, caveat in TEXTS
+)  # fmt: skip

@@ -1,7 +1,7 @@
-"""The bootstrap: one shared matrix of weights, so that all runs and metrics use the same replicates.
+"""The bootstrap of questions: one shared matrix of weights, so that all runs and metrics use the same replicates.
 
-Questions are drawn with replacement (a cluster bootstrap: the clues of a question stay together). A replicate is a row of
-weights: how often each question was drawn. A metric of sums is computed by the same function from the weighted sums.
+A replicate is a row of weights: how often each question was drawn, with its clues. A metric of sums is computed by the same
+function from the weighted sums.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def exponential_weights(clusters: int) -> Floats:
 def _cluster_weights(clusters: int, step: float = 1.0, smooth: bool = False) -> Floats:
     """Return the transposed ``resampling_weights`` as floats, shape (clusters, REPLICATES), at most 8 MB.
 
-    ``smooth`` weights are those of the Bayesian bootstrap instead, exponentially distributed with mean ``PARTS`` and rounded,
-    because some kernels count items. The weights of each cluster are evenly spread quantiles in random order (a Latin hypercube),
-    which makes fewer replicates suffice.
+    ``smooth`` weights are those of the Bayesian bootstrap, exponential with mean ``PARTS``, and rounded, because some kernels
+    count items. Those of a cluster are evenly spread quantiles in random order (a Latin hypercube), so that fewer replicates
+    suffice.
     """
     if smooth:
         quantiles = -PARTS * np.log1p(-(np.arange(SMOOTH_REPLICATES) + 0.5) / SMOOTH_REPLICATES)
@@ -84,10 +84,9 @@ def question_clusters(questions: int) -> NDArray[np.int64]:
 
 
 def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Compute the 95 % percentile interval of each column over the replicates in which it is defined, interpolated linearly.
+    """Compute the 95 % percentile interval of each column, shape (REPLICATES, k), over the replicates in which it is defined.
 
-    ``replicates`` has shape (REPLICATES, k), NaN where undefined. Returns both ends and the number of defined replicates, each of
-    shape (k,). The ends are NaN if no replicate is defined.
+    Returns both ends, NaN if no replicate is defined, and the number of defined replicates, each of shape (k,).
     """
     low, high = np.round(quantiles(replicates, *ENDS), DIGITS) + 0.0  # no -0
     return low, high, np.isfinite(replicates).sum(axis=0)
@@ -125,12 +124,11 @@ DrawnKind = Literal["questions", "weights", "people", "both", "answers"]
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of questions, of respondents, of both or of single rows, some replicates at a time.
+    """Draws of questions, of respondents, of both independently or of single rows (``answers``), some replicates at a time.
 
     Iteration yields pairs of arrays of shape (some replicates, rows): how often the question of each row is drawn, and how often
     the row is drawn within its question. The weight of a row is their product. ``weights`` are those of questions in the Bayesian
-    bootstrap. ``both`` draws questions and people independently. ``answers`` are the rows. ``respondent``, used for ``people``
-    and ``both``, counts from 0.
+    bootstrap. ``respondent``, of ``people`` and ``both``, counts from 0.
     """
 
     kind: DrawnKind
@@ -205,9 +203,9 @@ def can_be_pooled(metric: Metric, correct: Floats) -> bool:
 
 
 def pooled_items(items: SortedItems, draws: Draws) -> PooledItems:
-    """Pool the items of one run, whose correctness is 0 or 1.
+    """Pool items of one run whose correctness is 0 or 1: equal confidences or, if there are more than ``CELLS``, similar ones.
 
-    Equal confidences are pooled or, if there are more than ``CELLS``, similar ones, but none across ``EDGES``.
+    None are pooled across ``EDGES``.
     """
     confidence = items.confidence
     firsts = first_of_ties(confidence)
@@ -240,10 +238,7 @@ def item_replicates(metric: Metric, items: SortedItems, draws: Draws, step: floa
 
 
 def items_without_each(metric: Metric, items: SortedItems, group: NDArray[np.int64], groups: int) -> Floats:
-    """Compute a metric of pairs with each group of items left out in turn, shape (groups,), NaN where undefined.
-
-    ``group``, such as the question of each item, counts from 0.
-    """
+    """Compute a metric of pairs without each group of items, from 0, in turn, shape (groups,), NaN where undefined."""
     kernel = _kernel(metric)
     at_once = max(1, AT_ONCE // max(groups, 1))
     values = [np.empty(0)]
@@ -256,11 +251,7 @@ def items_without_each(metric: Metric, items: SortedItems, group: NDArray[np.int
 
 
 def mass_bins_replicates(items: SortedItems, draws: Draws, count: int) -> Floats:
-    """Compute items, sum of confidence and sum of correctness per equal-mass bin of one run, shape (3, count, REPLICATES).
-
-    The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if each item were repeated as often as it was
-    drawn: copies of one item can fall into two bins.
-    """
+    """Compute ``kernels.bins.mass_bins_of_weights`` of one run in each replicate, shape (3, count, REPLICATES)."""
     weightings = draws.item_weights(items.row)
     parts = [mass_bins_of_weights(items.confidence, items.correct, weights, count) for weights in weightings]
     return np.concatenate(parts, axis=-1)

@@ -1,7 +1,7 @@
 """Which questions and clues the runs of a selection answered, and the selection of those that all of them answered.
 
-A run must not win by skipping, nor change what others are measured on. Where runs are ranked, they are measured only on the
-questions, and the clues of these questions, that every run taking part answered, and only runs that skipped little take part.
+A run must not win by skipping, nor change what others are measured on. Where runs are ranked, they are measured only on the clues
+that every run taking part answered, and only runs that skipped little take part.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Coverage(msgspec.Struct):
         answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
             answers count depends on the metrics of the selection (``CountedAnswers.answering``).
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
-        common: number of questions with at least one clue that every participating run answered.
-        common_clues: number of clues that every participating run answered. Abstentions are among them if the metrics count them.
+        common: number of questions with a clue that every participating run answered.
+        common_clues: number of such clues. Abstentions are among them if the metrics count them.
         differs: whether runs answered different clues, so that it matters which clues count.
         apart: the runs that do not take part, with the reason in words, such as "answered 155 of 300".
         lacking: the runs of which over 10 % of the answers lack a confidence, if the metrics need one.
@@ -89,7 +89,7 @@ def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, 
     expected clues. While those that do share less than half of the expected clues, the run whose removal gains most clues leaves;
     of several, the one imported last.
 
-    ``answered`` has shape (runs, clues), runs in order of import. By default, every run can take part.
+    ``answered`` has shape (runs, clues), runs in order of import. By default, every run is ``eligible``.
 
     >>> halves = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], dtype=bool)
     >>> taking_part(halves)[0].tolist()
@@ -128,9 +128,9 @@ def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
     """Return the selection that a view measures, restricted to common questions and clues if ``common`` asks for it.
 
-    The restricted selection is that of the participating runs and of what all of them answered. It is the given one if all runs
-    answered the same, or none takes part because confidences lack. The coverage is that of the given selection, None if
-    ``common`` does not apply. ``by_default`` restricts a selection that does not specify ``common``.
+    The restricted selection is of the participating runs. It is the given one if all runs answered the same, or none takes part
+    because confidences lack. The coverage is that of the given selection, None if ``common`` does not apply. ``by_default``
+    restricts a selection that does not specify ``common``.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
@@ -149,7 +149,7 @@ def shared_selections(
 ) -> dict[tuple[str, str], Selection]:
     """Return, for each pair of runs that answered different clues of a question, the selection of the clues both answered.
 
-    Other pairs need no such selection, because runs are paired question by question.
+    Other pairs need none, because runs are paired question by question.
     """
     names = list(dict.fromkeys(run for pair in pairs for run in pair))
     runs, answers = _answers(snapshot, selection.on_runs(names))
@@ -246,7 +246,7 @@ def _clues_of_items(
 def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[Bools]:
     """Return which clues each run answered with a response in some states, shape (clues,) each.
 
-    Most runs answered every clue of a question or none. Items are therefore read only if the stored statistics say otherwise.
+    Most runs answered every clue of a question or none, so items are read only if the stored statistics say otherwise.
     """
 
     def read(missing: list[str]) -> dict[str, Bools]:

@@ -19,10 +19,7 @@ from queries.selection import Selection
 
 @dataclass(frozen=True)
 class DisputedAnswers(Arrays):
-    """The disputed answers of a run, in the order of ``run_columns.RunItems``; arrays have shape (answers,).
-
-    ``positions`` are those of their questions in the dataset; ``items`` count among all items of the run.
-    """
+    """The disputed answers of a run, by position of the question, clue, and index among all items of ``run_columns.RunItems``."""
 
     positions: NDArray[np.int32]
     clues: NDArray[np.int32]

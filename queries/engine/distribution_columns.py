@@ -52,15 +52,14 @@ class RunDistributions(Arrays):
         pairs_turned: number of pairs of classes in the opposite order to people's; 0 if there are more than ``MAX_RANKED``
             classes.
         distance_bin: bin of the distance, -1 where nobody voted.
-        reference_bin: bin of the human reference's distance, -1 where there are too few votes for a reference.
-        reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference.
-        reference_pairs_turned: ``pairs_turned`` of the reference.
+        reference_bin, reference_entropy_gap, reference_pairs_turned: the same of the human reference; -1, NaN and 0 where there
+            are
+            too few votes for one.
         gold: place of the right class among the item's entries, -1 where it is unknown.
         majority: the class with most votes, an index into ``Classes.names``; -1 where nobody voted.
         first: index of each item's first entry and, last, the number of entries, shape (items + 1,).
         classes: class of each entry, an index into ``Classes.names``; -1 if it is not one of them; shape (entries,).
-        shares: f of each entry, shape (entries,).
-        share_bin: bin of each share, of width 0.1, closed on the left, shape (entries,).
+        shares, share_bin: f of each entry, and its bin of width 0.1, closed on the left, shape (entries,).
     """
 
     positions: NDArray[np.int32]

@@ -66,7 +66,7 @@ def distribution_sums(
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
     """Compute some of ``COLUMNS`` for ascending pairs of a run and a question, shape (rows,) or (rows, width) each, by name.
 
-    ``questions`` are positions in the dataset, ascending. Names that are not in ``COLUMNS`` are ignored. ``replaced`` has
+    ``questions`` are ascending positions in the dataset. ``wanted`` names not in ``COLUMNS`` are ignored. ``replaced`` has
     distributions by run to use instead of the stored ones.
     """
     parts, rows_of_parts = [], []
@@ -145,7 +145,7 @@ def comparable(classes: Classes) -> bool:
 
 
 def class_bin(shares: Floats, conventions: Conventions) -> tuple[Ints, int]:
-    """Bin the shares that a run gives to one class, shape (items,), and return the bins, from 0, and their number.
+    """Return the bin, from 0, of the shares that a run gives to one class, shape (items,), and the number of bins.
 
     Equal-mass bins are cut over these items. There are eleven equal-width bins, as in the store.
     """

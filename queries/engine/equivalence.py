@@ -26,8 +26,8 @@ class Equivalence(msgspec.Struct):
     Attributes:
         difference: value of the run minus that of the other; None where either is missing.
         low, high: 90 % interval of the difference, of this pair alone.
-        p_equal: p-value of the two one-sided tests that the difference lies within the margin; adjusted as ``p_different`` is.
-        p_different: two-sided p-value of the difference, adjusted for the pairs and metrics that are compared.
+        p_equal: p-value of the two one-sided tests that the difference lies within the margin.
+        p_different: two-sided p-value of the difference; both are adjusted for the pairs and metrics that are compared.
         verdict: ``equal`` if only ``p_equal`` is below 0.05, ``different`` if only ``p_different`` is, ``undecided`` if neither.
     """
 
@@ -44,9 +44,9 @@ class Equivalence(msgspec.Struct):
 def equivalences(evidence: Evidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
     """Compare every run with the one at the index ``against``, on questions that all of them answered.
 
-    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing. The
-    ``margin``, at least 0, is in the units of the metric; no runs can be shown to differ by less than 0. P-values are
-    adjusted for all pairs of runs and so many ``families``, the number of metrics.
+    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing. The ``margin``,
+    at least 0, is in the units of the metric. P-values are adjusted for all pairs of runs and so many ``families``, the number of
+    metrics.
     """
     values, questions, units = evidence.values(metric), evidence.questions_with(metric), evidence.units_with(metric)
     tests = equivalence_tests(evidence, metric, margin)

@@ -1,7 +1,7 @@
 """Evidence: what runs answered to the questions of a selection, from which every metric is computed.
 
-Most metrics are functions of sums. Their values, replicates and pseudo-values are all computed from the same totals by cluster of
-questions and run. Rows (statistics by run and question) and items are only read where a metric or a view needs them.
+Values, replicates and pseudo-values of most metrics are computed from the same totals by cluster of questions and run. Rows
+(statistics by run and question) and items are only read where a metric or a view needs them.
 """
 
 from __future__ import annotations
@@ -427,8 +427,7 @@ class Evidence:
 
         Units are drawn from the whole selection, so all runs, and the same selection of other runs, share replicates. In a run
         with respondents, the respondents are drawn as well. ``step`` multiplies the weights' distance from the data, for the
-        numerical derivative bootstrap; 1 is the ordinary bootstrap. Equal-mass bins are cut again in each replicate and only
-        support 1.
+        numerical derivative bootstrap. Equal-mass bins are cut again in each replicate and only support 1.
         """
         check_time_limit()
         values = self._replicates_of_totals(metric, step) if metric.pairs is None else self._replicates_of_pairs(metric, step)
@@ -760,7 +759,7 @@ def values_of_groups(metric: Metric, groups: Iterable[tuple[Floats, Floats]]) ->
 def stepped_totals(drawn: Mapping[str, Floats], whole: Mapping[str, Floats], step: float) -> dict[str, Floats]:
     """Multiply the distance of drawn totals, shape (REPLICATES, ...), from those of the data, shape (...,), by ``step``.
 
-    This is for the numerical derivative bootstrap. Numbers of items per bin stay those of the data.
+    Numbers of items per bin stay those of the data.
     """
     totals = {name: whole[name] + step * (column - whole[name]) for name, column in drawn.items()}
     return totals | {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # a number of items cannot be negative

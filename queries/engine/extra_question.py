@@ -1,9 +1,8 @@
 """Intervals of metrics that rest on few questions, few errors or few right answers: the bootstrap with an extra question.
 
-A sample without an error says little about how often errors occur, so it cannot be resampled. One more question, which was not
-observed, could have had any answer. The interval therefore covers what the metric would be with an extra question that is all
-wrong or all right, at the lowest or the highest confidence of the run, and of random weight. For a share of questions, this is
-the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's.
+A sample without an error says little about how often errors occur, so it cannot be resampled. The interval covers what the metric
+would be with one more question, of random weight, that is all wrong or all right at the lowest or the highest confidence of the
+run. For a share of questions, this is the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
     """Compute the 95 % interval of a metric of confidence or correctness by the Bayesian bootstrap with an extra question.
 
     The runs must have no respondents. If ``stated``, the extra question has the lowest or highest confidence of the run.
-    Otherwise it has 0 or 1, as for a run whose confidences are all the same. Returns both ends, shape (2, runs), NaN where the
-    metric is undefined. The interval contains the value.
+    Otherwise it has 0 or 1, as for a run whose confidences are all the same. Returns both ends, which enclose the value, shape
+    (2, runs), NaN where the metric is undefined.
 
     Source: Gaffke 2005; Phan, Thomas & Learned-Miller 2021; Rubin 1981 (the Bayesian bootstrap). ``benchmarks/inference.md`` has
     the coverage.
@@ -48,7 +47,7 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
 
 
 def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Return the replicates behind the lower and behind the upper end of ``extra_question_interval``, shape (replicates, runs).
+    """Return the replicates behind both ends of ``extra_question_interval``, shape (replicates, runs) each.
 
     Runs share the weights of questions, so differences between runs can be computed.
     """

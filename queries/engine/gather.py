@@ -76,7 +76,7 @@ def gather(
 
 
 def gather_in_batches(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Iterator[Evidence]:
-    """Gather the evidence as ``gather`` does, for some runs at a time, so that memory need not hold the items of all runs.
+    """Gather as ``gather`` does, for some runs at a time, so that memory need not hold the items of all runs.
 
     For what does not depend on other runs. Which questions are selected may not depend on the runs either.
     """
@@ -111,9 +111,9 @@ def _stacked(parts: Sequence[RunTotals]) -> dict[str, Floats]:
 
 @dataclass(frozen=True)
 class _StoredTotals:
-    """Totals of runs by cluster of questions: rows are read, summed and released, and the totals are kept in the cache.
+    """Totals of runs by cluster of questions, of the same size for any number of questions, kept in the cache.
 
-    They take the same memory for any number of questions. ``evidence`` has the runs and questions.
+    Rows are read, summed and released. ``evidence`` has the runs and questions.
     """
 
     reader: RowReader

@@ -34,10 +34,8 @@ def standard_error(pseudo_values: Floats) -> Floats:
     """Compute the standard error of an estimate from its jackknife pseudo-values.
 
     They are Q theta - (Q - 1) theta without question q, for each question q, shape (questions, ...); NaN where a run did not
-    answer the question, or where the metric is undefined without it.
-
-    Returns the standard error, at least 0, shape (...,); NaN where fewer than two pseudo-values are defined. Tukey 1958; Efron &
-    Tibshirani 1993, eq. 11.15.
+    answer the question, or where the metric is undefined without it. The error, shape (...,), is NaN where fewer than two are
+    defined. Tukey 1958; Efron & Tibshirani 1993, eq. 11.15.
     """
     count = _count(pseudo_values)
     mean = np.nan_to_num(pseudo_values).sum(axis=0) / np.maximum(count, 1)
@@ -48,8 +46,8 @@ def standard_error(pseudo_values: Floats) -> Floats:
 def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of freedom.
 
-    Q is the number of questions with a pseudo-value; ``pseudo_values`` are as in ``standard_error``. Returns both ends, each of
-    shape (...,); NaN where fewer than two questions have the metric. Source: Tukey 1958; Efron & Tibshirani 1993, ch. 11.
+    Q is the number of questions with a pseudo-value, see ``standard_error``. Both ends have shape (...,); NaN where Q is below 2.
+    Source: Tukey 1958; Efron & Tibshirani 1993, ch. 11.
     """
     margin = t_margin(standard_error(pseudo_values), _count(pseudo_values), level)
     return estimate - margin, estimate + margin
@@ -64,11 +62,11 @@ def t_margin(error: Floats, questions: Floats, level: float = LEVEL) -> Floats:
 def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
     """Compute the two-sided p-value of an estimate against 0, not smaller than sign flips of the questions allow.
 
-    With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value
-    below 2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
+    With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value below 2^(1 -
+    Q): three questions that all favour one run give 0.25, however clear each of them is.
 
-    Estimates, for example differences of two runs, their standard errors, and the numbers of questions behind them have shape
-    (...,). So have the p-values, in (0, 1]; NaN where the estimate is undefined or there are fewer than two questions.
+    Estimates, for example differences of two runs, their standard errors, numbers of questions and p-values, in (0, 1], have
+    shape (...,). These are NaN where the estimate is undefined or there are fewer than two questions.
 
     >>> float(t_test(np.asarray(0.3), np.asarray(0.0), np.asarray(3)))
     0.25
@@ -91,10 +89,10 @@ def one_sided_t_test(estimate: Floats, error: Floats, questions: Floats) -> Floa
 
 
 def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
-    """Compute the influence of each question on an estimate. The estimate's error is approximately the sum over questions.
+    """Compute the influence of each question on an estimate, shape (runs,), in its units; their sum is approximately its error.
 
-    ``estimate`` has the shape (runs,), and ``pseudo_values`` are as in ``standard_error``, shape (questions, runs). Returns
-    values in the units of the estimate, shape (questions, runs); 0 where there is no pseudo-value.
+    ``pseudo_values`` are as in ``standard_error``, shape (questions, runs), like the influences; 0 where there is no
+    pseudo-value.
     """
     return np.nan_to_num(pseudo_values - estimate) / np.maximum(_count(pseudo_values), 1)
 
@@ -119,12 +117,11 @@ class Moments(NamedTuple):
 def influence_interval(estimate: Floats, groups: Sequence[Moments], level: float = LEVEL) -> tuple[Floats, Floats]:
     """Compute the interval of an estimate that depends on several groups of questions, such as a part minus the whole.
 
-    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part
-    with few questions in a large whole therefore gets an interval as wide as its few questions require.
+    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part with few
+    questions in a large whole therefore gets an interval as wide as its few questions require.
 
-    The estimate has shape (runs,), and each of the ``groups`` has the influences of its questions on it, see ``influences``.
-    Returns both ends, each of shape (runs,); NaN where no group has two questions of the run. Source: Welch 1947; Efron &
-    Tibshirani 1993, ch. 11.
+    The estimate and both ends have shape (runs,), and each of the ``groups`` has the influences of its questions on it. Ends are
+    NaN where no group has two questions of the run. Source: Welch 1947; Efron & Tibshirani 1993, ch. 11.
     """
     variance, weight = np.zeros_like(estimate), np.zeros_like(estimate)
     for count, total, squares in groups:
@@ -154,11 +151,9 @@ def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
 
 
 def replicated_errors(replicates: Floats) -> Floats:
-    """Compute the standard errors of differences from bootstrap replicates.
+    """Compute the same from bootstrap replicates, shape (replicates, runs), of metrics whose pseudo-values are expensive.
 
-    This is for metrics with expensive pseudo-values, over many questions, where both methods agree. ``replicates`` has the metric
-    in each replicate, shape (replicates, runs). For each pair, replicates in which either run is undefined are left out. Returns
-    the errors, shape (runs, runs).
+    Over many questions, both methods agree. For each pair, replicates in which either run is undefined are left out.
     """
     covariance, _ = _covariances(replicates)
     return np.sqrt(_variances_of_differences(covariance))
@@ -192,14 +187,14 @@ def bounded_mean_interval(
 ) -> tuple[Floats, Floats]:
     """Compute intervals of means over items that also cover where the sample shows few or none of the values that matter.
 
-    A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question
-    that was not asked joins the sample: its ``per_question`` items all have the ``least`` possible value for the lower
-    end, and the ``most`` for the upper one. Questions get random weights (the Bayesian bootstrap); the ends are
-    percentiles. For a share of independent items, the interval is that of Clopper and Pearson.
+    A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question that was not
+    asked joins the sample: its ``per_question`` items all have the ``least`` possible value for the lower end, and the ``most``
+    for the upper one. Questions get random weights (the Bayesian bootstrap); the ends are percentiles. For a share of independent
+    items, the interval is that of Clopper and Pearson.
 
-    ``sums`` over the items of each question or cluster of questions have shape (clusters, points), their numbers of
-    ``items`` (clusters,); the extreme values are one or of shape (points,). Returns both ends, within these values,
-    each of shape (points,); NaN if fewer than two clusters have items.
+    ``sums`` over the items of each question or cluster of questions have shape (clusters, points), their numbers of ``items``
+    (clusters,); the extreme values are one or of shape (points,). Both ends, within these values, have shape (points,); NaN if
+    fewer than two clusters have items.
 
     Source: Gaffke 2005; Learned-Miller & Thomas 2020. ``tests/statistics`` simulates the coverage.
     """
@@ -223,15 +218,15 @@ def simultaneous_band(
 ) -> tuple[Floats, Floats]:
     """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
 
-    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
-    the replicates, of the largest deviation in standard errors of the replicate; it is at least that of a single point. With few
-    questions it is larger, as Student's t is wider than the normal distribution. Where few questions carry information, the
-    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and
-    at least what one question can change: runs without a wrong answer have no variance to see.
+    The half-width at each point is the same multiple of the standard error there: the ``level`` quantile, over the replicates, of
+    the largest deviation in standard errors of the replicate, at least that of a single point. With few questions it is larger,
+    as Student's t is wider than the normal distribution. Where few questions carry information, the standard error is itself
+    poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and at least what one
+    question can change: runs without a wrong answer have no variance to see.
 
     ``sums`` and ``items`` are as in ``bounded_mean_interval``. ``draws`` says how often each cluster is drawn in each replicate,
     shape (replicates, clusters), and ``one_question`` the most by which a single question can change each mean, shape (points,).
-    Returns lower and upper end, each of shape (points,); NaN if fewer than two clusters have items.
+    Lower and upper end have shape (points,); NaN if fewer than two clusters have items.
 
     Source: Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t).
     ``tests/statistics`` simulates the coverage.
@@ -265,10 +260,9 @@ def simultaneous_band(
 
 
 def interval_of_mean(values: Sequence[float], low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
-    """Combine intervals of independent estimates into one of their mean, at the same level.
+    """Combine intervals of independent estimates into one of their mean, at the same level. Zou & Donner 2008 (MOVER).
 
-    Each end is as far from the mean as the root of the sum of squared distances of theirs, over their number. So the intervals
-    need not be symmetric. Source: Zou & Donner 2008 (MOVER).
+    Each end is as far from the mean as the root of the sum of squared distances of theirs, over their number.
 
     >>> interval_of_mean([0.5, 0.7], [0.2, 0.3], [0.6, 0.7])
     (0.35, 0.65)
@@ -284,14 +278,14 @@ def interval_of_mean(values: Sequence[float], low: Sequence[float], high: Sequen
 def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips: int = FLIPS, seed: int = SEED) -> Floats:
     """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions' residuals.
 
-    The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals
-    are therefore as likely as their negatives.
+    The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals are
+    therefore as likely as their negatives.
 
-    ``residuals`` are sums of c - y of each question, run and cell of confidence, cells ascending, shape (questions,
-    runs, cells), and ``items`` the numbers of each run in each cell. ``distance`` says how the totals R of the cells
-    are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in max CE, "square" for the sum of R^2 /
-    items as in reliability, or the largest absolute cumulative sum of R as in KS ("walk", and "curve" for a distance
-    that sums squares). Returns the one-sided p-value of each run, in (0, 1], shape (runs,).
+    ``residuals`` are sums of c - y of each question, run and cell of confidence, cells ascending, shape (questions, runs, cells),
+    and ``items`` the numbers of each run in each cell. ``distance`` says how the totals R of the cells are combined: "sum" of
+    abs(R) as in ECE, "maximum" of abs(R) / items as in max CE, "square" for the sum of R^2 / items as in reliability, or the
+    largest absolute cumulative sum of R as in KS ("walk", and "curve" for a distance that sums squares). Returns the one-sided
+    p-value of each run, in (0, 1], shape (runs,).
     """
     used = _used(items)
     residuals, items = residuals[..., used], items[:, used]
@@ -330,10 +324,10 @@ def rare_outcomes_test(
 ) -> Floats:
     """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their number.
 
-    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean confidence of
-    the cell. The items of a question are taken to be right or wrong together. ``confidence`` is the sum over the items of each
-    run in each cell, shape (runs, cells), ``clustered`` the number of items that are right or wrong together, at least 1, shape
-    (runs,), and ``flips`` the number of simulations. All else is as in ``calibration_test``.
+    Outcomes of a calibrated run are simulated, ``flips`` times: the number of right answers in each cell is binomial, with the
+    mean confidence of the cell. The items of a question are taken to be right or wrong together. ``confidence`` is the sum over
+    the items of each run in each cell, shape (runs, cells), ``clustered`` the number of items that are right or wrong together,
+    at least 1, shape (runs,).
     """
     used = _used(items)
     residuals, items, confidence = residuals[..., used], items[:, used], confidence[:, used]
@@ -370,9 +364,8 @@ def _p_values(totals: Floats, items: Floats, distance: Distance) -> Floats:
 def step_length(questions: int, distance: Distance) -> float:
     """Return the step of the numerical derivative over Q questions, as a multiple of a bootstrap step.
 
-    It is sqrt(log Q) if the distance sums absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if the distance sums
-    squares: these are smooth, and the result is the reflected ("basic") bootstrap interval. For the kinds of distance see
-    ``calibration_test``.
+    It is sqrt(log Q) if the distance sums absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if it sums squares:
+    these are smooth, and the result is the reflected ("basic") bootstrap interval.
     """
     return 1.0 if distance in ("square", "curve") else float(np.sqrt(np.log(max(questions, 3))))
 
@@ -385,9 +378,9 @@ def distance_interval(
     Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the percentile. The
     lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
 
-    ``estimate`` is the distance, at least 0, shape (runs,), ``replicates`` that of each bootstrap replicate, and ``stepped`` that
-    at ``data + step (replicate - data)``, with the ``step`` of ``step_length``, shape (replicates, runs) each. ``p_calibrated``
-    are from ``calibration_test``. Returns both ends, each of shape (runs,), the lower one at least 0.
+    ``estimate``, at least 0, and ``p_calibrated``, from ``calibration_test``, have shape (runs,), ``replicates``, and
+    ``stepped``, those at ``data + step (replicate - data)`` with the ``step`` of ``step_length``, (replicates, runs). Both ends
+    are at least 0.
 
     Source: Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
     """
@@ -399,9 +392,9 @@ def distance_interval(
 def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:
     """Compute the effective number of items in a bin: that of independent items with the same variance of the accuracy.
 
-    ``clustered_variance`` is the variance of the accuracy with questions as clusters, and ``questions`` the number with
-    an item in the bin. All have shape (...,). Values are from 1 to ``items``; if the variance is 0 because all items
-    are equal, the number of questions.
+    ``clustered_variance`` is the variance of the accuracy with questions as clusters, and ``questions`` the number with an item
+    in the bin. All have shape (...,). Values are from 1 to ``items``; if the variance is 0 because all items are equal, the
+    number of questions.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         accuracy = correct / items
@@ -411,10 +404,9 @@ def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, 
 
 
 def wilson_interval(accuracy: Floats, items: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute Wilson's score interval of a share. Its width is not 0 even at a share of 0 or 1. Wilson 1927.
+    """Compute Wilson's score interval of a share, shape (...,). Its width is not 0 even at a share of 0 or 1. Wilson 1927.
 
-    The share, in [0, 1], and the number of items behind it, which need not be whole, have shape (...,). Returns both
-    ends, in [0, 1], of the same shape; NaN where there are no items.
+    The number of ``items`` behind it need not be whole. Both ends are in [0, 1]; NaN where there are no items.
     """
     z = ndtri((1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):

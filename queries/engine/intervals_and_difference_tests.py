@@ -94,10 +94,7 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
 
 
 def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
-    """Check whether a metric of each run rests on few units, errors or right answers, shape (runs,).
-
-    It is False for a run with respondents, and for one with a single unit.
-    """
+    """Check whether a metric of each run rests on few units, errors or right answers; not with respondents or a single unit."""
     return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
 
 
@@ -145,10 +142,7 @@ def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: Evidence) 
 
 
 def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
-    """Compute intervals of a distance from calibration, shape (2, runs).
-
-    Its replicates have the shape (REPLICATES, runs). ``few`` says which runs have few questions, errors or right answers.
-    """
+    """Compute intervals of a distance from calibration, shape (2, runs), from its replicates, shape (REPLICATES, runs)."""
     distance = metric.distance
     assert distance is not None
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
@@ -178,7 +172,7 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     right answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the
     bootstrap, and is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
-    Returns values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
+    Values are in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
     everywhere if the questions were selected by whether runs answered them correctly.
     """
     return evidence.once(("difference tests", metric), lambda: _difference_tests(evidence, metric))
@@ -216,10 +210,9 @@ class EquivalenceTests(NamedTuple):
 
 
 def equivalence_tests(evidence: Evidence, metric: Metric, margin: float) -> EquivalenceTests:
-    """Test for all pairs of runs whether they differ by less than a margin, with the methods of ``difference_tests``.
+    """Test for all pairs of runs that answered the same questions whether they differ by less than a margin, at least 0.
 
-    The runs must have answered the same questions. ``margin`` is at least 0, in the units of the metric. Schuirmann 1987; Lakens
-    2017.
+    The methods are those of ``difference_tests``. Schuirmann 1987; Lakens 2017.
     """
     values = evidence.values(metric)
     differences = values[:, None] - values[None, :]
@@ -258,12 +251,10 @@ def _bootstraps_of_differences(evidence: Evidence, metric: Metric) -> Iterator[t
 
 
 def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Compute standard errors of the differences between all pairs of runs that answered the same questions.
+    """Compute standard errors of the differences between all pairs of runs on the same questions, and numbers of units.
 
-    Returns the errors and the number of units of each pair, each of shape (runs, runs).
-
-    With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of single units. The errors then
-    differ by a few percent, which is within their own noise, and cost the same for any selection.
+    Both have shape (runs, runs). With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of
+    single units. The errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
     of_totals = evidence.is_function_of_totals(metric)
     if of_totals or evidence.units.count < inference.SMALL_SAMPLE:
@@ -277,13 +268,12 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
 
 
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
-    """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
+    """Compute the 95 % interval of the difference between two runs on the same questions: value of ``a`` minus value of ``b``.
 
     It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
-    from calibration, it is the interval that agrees with ``difference_tests``. The runs must have answered the same questions.
-
-    Returns the lower end, the upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are
-    NaN where both runs differ by the same on all units, or the metric is undefined without one of them.
+    from calibration, it is the interval that agrees with ``difference_tests``. Returns both ends, and the number of bootstrap
+    replicates behind them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, or the metric
+    is undefined without one of them.
     """
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
@@ -319,8 +309,8 @@ def _ends_of_difference(lower: Floats, upper: Floats, first: int, second: int) -
 def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) -> Floats:
     """Compute 95 % intervals of differences by the bootstraps that ``difference_tests`` also counts.
 
-    The runs must have answered the same questions. ``against`` is the index of the run that each run is compared with, shape
-    (runs,). Returns both ends of each run's value minus the other one's, shape (2, runs); NaN where the jackknife is enough.
+    ``against`` is the index of the run on the same questions that each run is compared with, shape (runs,). Returns both ends of
+    each run's value minus the other one's, shape (2, runs); NaN where the jackknife is enough.
     """
     ends = np.full((2, len(against)), np.nan)
     for chosen, lower, upper in _bootstraps_of_differences(evidence, metric):
@@ -332,10 +322,10 @@ def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) 
 
 
 def extra_question_margins(evidence: Evidence, metric: Metric) -> Floats:
-    """Return how far the ends of intervals by an extra question are below and above the values of runs.
+    """Return how far ends of intervals by an extra question are below and above the values of runs, at least 0, shape (2, runs).
 
-    The shape is (2, runs), the values at least 0. They are NaN for a run that does not rest on few questions, errors or right
-    answers, and for a metric that the extra question does not suit.
+    NaN for a run that does not rest on few questions, errors or right answers, and for a metric that the extra question does not
+    suit.
     """
     margins = np.full((2, len(evidence.runs)), np.nan)
     few = rests_on_few(evidence, metric) & (metric.of_items and not metric.distance)

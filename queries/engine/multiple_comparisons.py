@@ -1,7 +1,4 @@
-"""Multiple comparisons: letters for runs that are not shown to differ, and tests that control the family-wise error rate.
-
-The unit is the question, as in ``inference``, unless a function says otherwise.
-"""
+"""Multiple comparisons: letters for runs that are not shown to differ, and tests that control the family-wise error rate."""
 
 from __future__ import annotations
 
@@ -22,8 +19,8 @@ EXACT = 9  # decimals of a sum by the fast Fourier transform that are sure
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
     """Assign letters such that two runs share one if and only if they are not shown to differ (insert-absorb, Piepho 2004).
 
-    ``different`` is symmetric, shape (runs, runs). ``order`` has the participating runs, best first, in which letters
-    are numbered: 1 for "a". A run that does not participate has no letters.
+    ``different`` is symmetric, shape (runs, runs). ``order`` has the participating runs, best first, in which letters are
+    numbered: 1 for "a". A run that does not participate has no letters.
 
     >>> different = np.array([[False, False, True], [False, False, False], [True, False, False]])
     >>> compact_letters(different, [0, 1, 2])
@@ -138,8 +135,8 @@ def unit_flips_test(
 ) -> tuple[Floats, Floats]:
     """Test parts of the questions where clusters of questions are the units, for many parts and runs at once.
 
-    The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of
-    a cluster are flipped together. The mean in a part is compared with 0 or, if ``against_whole``, with the mean over all
+    The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of a
+    cluster are flipped together. The mean in a part is compared with 0 or, if ``against_whole``, with the mean over all
     questions. Parts have shape (questions, 1), or (questions, runs) if they differ between runs, and ``unit`` is that of each
     question, from 0; the rest is as in ``sign_flips_test``. Source: Cameron, Gelbach & Miller 2008 (the wild cluster bootstrap
     with the null hypothesis imposed).
@@ -168,10 +165,10 @@ def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Float
 
 
 def holm(p_values: Floats, families: int = 1) -> Floats:
-    """Adjust the p-values of one family by Holm's step-down method; NaN stays NaN and does not count.
+    """Adjust the p-values of one family by Holm's step-down method (Holm 1979); NaN stays NaN and does not count.
 
     With several ``families``, such as the pairs of runs by each of several metrics, each gets an equal part of the level
-    (Bonferroni), so the p-values of the others need not be known. Source: Holm 1979.
+    (Bonferroni), so the p-values of the others need not be known.
     """
     adjusted = np.full_like(p_values, np.nan)
     defined = np.flatnonzero(np.isfinite(p_values))

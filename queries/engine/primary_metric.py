@@ -1,7 +1,7 @@
 """The primary metric of a dataset, and how many other metrics its runs can be ranked by.
 
-A claim by the primary metric, which is named before anybody looks, is adjusted for the runs that are compared. A claim by another
-metric is also adjusted for all the others that could have been looked at, whatever is shown.
+A claim by the primary metric, named before anybody looks, is adjusted for the runs that are compared. A claim by another metric
+is also adjusted for all the others that could have been looked at, whatever is shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
 def primary_metric(kind: str, people: bool) -> Metric:
     """Return the primary metric: DistCE for votes, Brier for forecasts, CalScore where people played, else the net score.
 
-    CalScore and the net score penalise bad guesses, which proper scores such as Brier's do not: a wrong guess at confidence 0 has
-    the best possible Brier score.
+    These two penalise bad guesses, which proper scores do not: a wrong guess at confidence 0 has the best possible Brier score.
     """
     return CATALOGUE[PRIMARY.get(kind, "calscore" if people else "net_score")]

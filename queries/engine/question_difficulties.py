@@ -1,8 +1,8 @@
 """Difficulties of questions, as runs are judged by them.
 
 A difficulty that is stated or comes from people is the same for every run. One that comes from runs is, for each run, made of the
-others: the runs of other models with other answers. If it were made of the run's own answers too, every question that the run
-got wrong would count as harder, and calibrated runs would seem overconfident on hard questions.
+others: the runs of other models with other answers. If it were made of the run's own answers too, every question that the run got
+wrong would count as harder, and calibrated runs would seem overconfident on hard questions.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def has_difficulties_from_runs(snapshot: Snapshot, dataset: str) -> bool:
 def read_difficulties(snapshot: Snapshot, selection: Selection, questions: pl.DataFrame) -> QuestionDifficulties:
     """Read the difficulties of the questions of a selection.
 
-    Difficulties that come from runs are made of first gradings, of all runs that are not withdrawn, whatever runs are selected.
+    Those from runs are made of first gradings, of all runs that are not withdrawn, whatever runs are selected.
     """
     from_runs = (questions["difficulty_source"] == FROM_RUNS).fill_null(False).to_numpy()
     by_answers = selects_by_answers(snapshot, selection)

@@ -39,12 +39,12 @@ class MetricCell(msgspec.Struct):
 
     With intervals, ``low`` and ``high`` are the 95 % interval of the value, ``method`` is how it was computed (see
     ``metric_intervals``) and ``replicates`` is the number of bootstrap replicates behind it, 0 for the jackknife. Where there is
-    no interval, ``no_interval`` gives the reason. ``rank_low`` and ``rank_high`` are the 95 % interval of the
-    rank, for this run separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to
-    differ (p >= 0.05, adjusted for all pairs by Holm's method and, unless this is the primary metric, for all other metrics).
-    ``may_be_best`` is whether the run is not shown to be worse than any other. All runs that are truly best are among these with
-    95 % confidence, simultaneously. All of these are None without intervals and for a value from a single question. ``letters``
-    and ``may_be_best`` are also None if the runs answered different questions or clues; ``may_be_best`` also where 0 is the best
+    no interval, ``no_interval`` gives the reason. ``rank_low`` and ``rank_high`` are the 95 % interval of the rank, for this run
+    separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to differ (p >= 0.05,
+    adjusted for all pairs by Holm's method and, unless this is the primary metric, for all other metrics). ``may_be_best`` is
+    whether the run is not shown to be worse than any other. All runs that are truly best are among these with 95 % confidence,
+    simultaneously. All of these are None without intervals and for a value from a single question. ``letters`` and
+    ``may_be_best`` are also None if the runs answered different questions or clues; ``may_be_best`` also where 0 is the best
     value, because a difference does not say which of two runs is nearer to 0. With a margin, ``margin`` compares the run with the
     first one by this metric; it is None for the first one.
 
@@ -155,8 +155,8 @@ def selections_by_counted(
 ) -> list[tuple[Selection, list[Metric]]]:
     """Group metrics by the answers that they count, each group with the selection by which it is measured.
 
-    There is at least one group, those that need a confidence first. ``runs`` are ids of runs that are measured although
-    filters may leave them out.
+    There is at least one group, those that need a confidence first. ``runs`` are ids of runs that are measured although filters
+    may leave them out.
     """
     measured = [selection, selection.on_runs(runs)] if runs else [selection]
     counts = [of_run for part in measured for of_run in counts_by_run(state_counts(snapshot, part)).values()]
@@ -245,9 +245,9 @@ def _add_equivalences(
 
 
 def ranks(loss: Floats) -> Floats:
-    """Rank runs by ascending loss, from 1. Ties, to within 1e-12, share their mean rank.
+    """Rank runs by ascending loss, from 1, shape (..., runs). Ties, to within 1e-12, share their mean rank.
 
-    Arrays have shape (..., runs). A run without a value has a NaN or infinite loss, and a NaN rank.
+    A run without a value has a NaN or infinite loss, and a NaN rank.
 
     >>> ranks(np.array([0.3, 0.1, np.nan, 0.3]))
     array([2.5, 1. , nan, 2.5])

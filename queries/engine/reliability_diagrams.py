@@ -36,9 +36,8 @@ DEFAULT_BAND: BandKind = "simultaneous"
 class ReliabilityBin(msgspec.Struct):
     """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None if it is empty.
 
-    ``low`` and ``high`` are the 95 % Wilson interval of the accuracy for the effective number of items in the bin. They are None
-    if the bin is empty or all questions are in one unit. The edges of an equal-mass bin are the lowest and highest confidence in
-    it.
+    ``low`` and ``high`` are the 95 % Wilson interval of the accuracy for the effective number of items in the bin, None if it is
+    empty or all questions are in one unit. The edges of an equal-mass bin are the lowest and highest confidence in it.
     """
 
     lower: float | None
@@ -63,8 +62,7 @@ class IsotonicBlock(msgspec.Struct):
 class ConsistencyBand(msgspec.Struct):
     """Where the isotonic curve of a calibrated run with the same confidences would lie: 90 % of the simulated curves.
 
-    ``kind`` is pointwise if 90 % of the curves are within the band at each confidence separately, or simultaneous if they are
-    within it at all confidences together.
+    ``kind`` is pointwise if they are within the band at each confidence separately, simultaneous if at all confidences together.
     """
 
     kind: BandKind
@@ -76,8 +74,8 @@ class ConsistencyBand(msgspec.Struct):
 class ReliabilityDiagram(RunName):
     """The reliability diagram of one run.
 
-    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
-    5 %. ``no_interval`` says why the bins have no intervals, and ``no_band`` why there is no band: None where there are any, and
+    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of 5
+    %. ``no_interval`` says why the bins have no intervals, and ``no_band`` why there is no band: None where there are any, and
     where none was asked for.
     """
 

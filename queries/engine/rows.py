@@ -146,10 +146,10 @@ class _RunRows(NamedTuple):
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a selection, which has the dataset's conventions, by what metrics need.
+    """Reads the rows of the selected questions and runs, by what metrics need. The selection has the dataset's conventions.
 
-    ``questions`` and ``runs`` are those selected. ``responses`` and ``distributions``, by run, are used instead of the stored
-    ones, and must already be filtered; runs without an entry have no responses.
+    ``responses`` and ``distributions``, by run, are used instead of the stored ones, and must already be filtered; runs without
+    an entry have no responses.
     """
 
     snapshot: Snapshot

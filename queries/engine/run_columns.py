@@ -174,10 +174,7 @@ def _statistics(
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], names: Collection[str]) -> dict[str, list[Floats]]:
-    """Return columns of the runs' statistics, shape (rows,) per name and run, in the order of ``row_positions``, NaN for null.
-
-    Columns that are not cached are read in one scan.
-    """
+    """Return columns of the runs' statistics, shape (rows,) per name and run, in the order of ``row_positions``, NaN for null."""
     tables: dict[str, pl.DataFrame] = {}
 
     def read(name: str, missing: list[str]) -> dict[str, Floats]:

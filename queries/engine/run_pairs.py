@@ -60,10 +60,10 @@ def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], 
 def measure_pair(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]
 ) -> dict[str, RunPair | None]:
-    """Gather two runs on the questions and clues of a selection that both answered.
+    """Gather two runs on the questions and clues of a selection that both answered, for each metric, by its key.
 
-    Filters on runs only matter if the selection asks for the questions that its runs have in common. Return by key of the metric
-    both runs on what the metric counts as answered, None if there is nothing. Metrics that count the same answers share a pair.
+    Filters on runs only matter if the selection asks for the questions that its runs have in common. A pair is None if both
+    answered nothing that the metric counts. Metrics that count the same answers share a pair.
     """
     pairs: dict[str, RunPair | None] = {}
     for counting, group in selections_by_counted(snapshot, selection, metrics, (a, b)):
@@ -75,10 +75,9 @@ def measure_pair(
 
 
 def pair_runs(evidence: Evidence, a: str, b: str) -> RunPair | None:
-    """Return two of the runs in some evidence on their common questions; None if they have none.
+    """Return two of the runs in some evidence on their common questions, of which both answered the same clues; None if none.
 
-    Both must have answered the same clues of each common question. Runs that answered the same questions, as most do, reuse what
-    was measured. Other pairs are measured again.
+    Runs that answered the same questions, as most do, reuse what was measured. Other pairs are measured again.
     """
     index = {run.run: place for place, run in enumerate(evidence.runs)}
     if a not in index or b not in index:

@@ -1,7 +1,6 @@
-"""Runs that contain the answers of many people.
+"""Runs that contain the answers of many people, which are correlated, just as the answers to one question are.
 
-The answers of one person are correlated, just as the answers to one question are. A metric therefore varies with both the
-questions and the people.
+A metric therefore varies with both the questions and the people.
 """
 
 from __future__ import annotations
@@ -23,10 +22,7 @@ from queries.metrics.metric import unchanged_sums
 
 @dataclass(frozen=True)
 class RespondentCells:
-    """The answers of a run that contains the answers of many people.
-
-    ``cells`` has one row for the answers of each ``respondent``, from 0, to each question.
-    """
+    """The answers of a run: ``cells`` has one row for the answers of each ``respondent``, from 0, to each question."""
 
     cells: Evidence
     respondent: Ints

@@ -63,9 +63,9 @@ def selected_responses(
     *,
     mark_disputed: bool = False,
 ) -> str:
-    """Return SQL for the responses that a selection keeps, to follow the clauses of ``selection_clauses``.
+    """Return SQL for the responses that a selection keeps, to follow ``selection_clauses``; parameters are added in place.
 
-    Parameters are added in place. By default, states are those of the selection's items. ``mark_disputed`` adds ``disputed``.
+    By default, states are those of the selection's items. ``mark_disputed`` adds ``disputed``.
     """
     graded = snapshot.with_grading(selection.grading_in_force)
     if mark_disputed:
@@ -209,7 +209,7 @@ def attribute_columns(
 def left_out_plays(snapshot: Snapshot, selection: Selection) -> dict[str, int]:
     """Return the number of plays or buzzes that were left out of a selection's questions, by what they are and why, in words.
 
-    It is empty if nothing was left out, and for a dataset that was imported before these numbers were stored.
+    It is empty for a dataset that was imported before these numbers were stored.
     """
     with_clauses, parameters = selection_clauses(selection)
     rows = snapshot.rows(

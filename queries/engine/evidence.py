@@ -22,7 +22,6 @@ from queries.engine.bootstrap import (
     MAX_CLUSTERS,
     REPLICATES,
     SEED,
-    DrawnKind,
     Draws,
     PooledItems,
     can_be_pooled,
@@ -367,10 +366,6 @@ class Evidence:
 
     # -- values, replicates and pseudo-values --------------------------------------------------------------------------
 
-    def is_function_of_totals(self, metric: Metric) -> bool:
-        """Check whether a metric is a function of totals over questions: not one of pairs or of bins cut for the selection."""
-        return not metric.needs_items(self.conventions)
-
     def contributions(self, metric: Metric) -> dict[str, Column]:
         """Return the columns whose totals over questions a metric is computed from, each of shape (rows,) or (rows, ...)."""
         if metric.cross_fitted:
@@ -415,7 +410,7 @@ class Evidence:
         if metric.cross_fitted:  # one question has no halves
             return np.full(len(self.places), np.nan)
         columns = {name: dense(values) for name, values in self.contributions(metric).items()}
-        if not self.is_function_of_totals(metric):
+        if metric.needs_items(self.conventions):
             items = self._by_row(metric)
             bins = mass_bins(items.confidence, items.correct, self.conventions.mass_bins or 0, np.diff(self._items_before))
             columns |= zip(BIN_COLUMNS, bins, strict=True)
@@ -454,11 +449,10 @@ class Evidence:
         items = self.sorted_items(run, metric)
         if not can_be_pooled(metric, items.correct):
             return None
-        draws = Draws(self._drawn_kind, self.clusters[self.starts[run] : self.ends[run]], self.drawn_from)
-        return self.once(("pooled", run, self._sided(metric)), lambda: pooled_items(items, draws))
+        return self.once(("pooled", run, self._sided(metric)), lambda: pooled_items(items, self._draws(run)))
 
     def _replicates_of_totals(self, metric: Metric, step: float) -> Floats:
-        shared, mass = shares_sums(metric), {} if self.is_function_of_totals(metric) else self._mass_drawn
+        shared, mass = shares_sums(metric), self._mass_drawn if metric.needs_items(self.conventions) else {}
         groups = [sums for sums in sums_of(metric, self.conventions) if sums.key not in mass]
         columns = {} if shared else self.columns(metric)
         width = sum(math.prod(column.shape[2:]) for column in columns.values())
@@ -493,7 +487,7 @@ class Evidence:
         """
         check_time_limit()
         values = self.values(metric)
-        if not self.is_function_of_totals(metric):
+        if metric.needs_items(self.conventions):
             result = np.full((self.units.count, len(self.runs)), np.nan)
             for index, units in enumerate(self.units_answered):
                 rows = slice(self.starts[index], self.ends[index])
@@ -617,21 +611,16 @@ class Evidence:
         bins = self._by_run(partial(mass_bins_replicates, count=count), None)  # (3, bins, REPLICATES, runs)
         return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
 
-    @property
-    def _drawn_kind(self) -> DrawnKind:
-        return "weights" if self.smooth else "questions"
+    def _draws(self, run: int) -> Draws:
+        cluster = self.clusters[self.starts[run] : self.ends[run]]
+        return Draws("weights" if self.smooth else "questions", cluster, self.drawn_from)
 
     def _by_run(self, replicates: Callable[[SortedItems, Draws], Floats], metric: Metric | None) -> Floats:
         """Compute replicates of shape (..., REPLICATES, runs) from the items of one run after another."""
-        kind = self._drawn_kind
         if not self.runs:  # a call without items gives the shape of the replicates
             nothing = SortedItems.concatenate([])
-            return np.zeros((*replicates(nothing, Draws(kind, nothing.row, self.drawn_from)).shape, 0))
-        results = []
-        for run, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
-            draws = Draws(kind, self.clusters[start:end], self.drawn_from)
-            results.append(replicates(self.sorted_items(run, metric), draws))
-        return np.stack(results, axis=-1)
+            return np.zeros((*replicates(nothing, Draws("questions", nothing.row, self.drawn_from)).shape, 0))
+        return np.stack([replicates(self.sorted_items(run, metric), self._draws(run)) for run in range(len(self.runs))], axis=-1)
 
     # -- cells of confidence -------------------------------------------------------------------------------------------
 
@@ -641,7 +630,7 @@ class Evidence:
         Returns also numbers of items, shape (runs, cells); 1 everywhere if the metric does not read them. Cells are the bins of
         the metric. For a metric of pairs they are ten equal widths if its distance is a sum, otherwise whole percents.
         """
-        if metric.gaps is not None and self.is_function_of_totals(metric):
+        if metric.gaps is not None and not metric.needs_items(self.conventions):
             gaps, items = metric.gaps(self.columns(metric), self.conventions), self.totals(metric).get(BIN_COLUMNS[0])
             return gaps, np.ones(gaps.shape[1:]) if items is None else fold_bins(items, self.conventions.binning)
         cells = self._cells(metric)
@@ -650,14 +639,14 @@ class Evidence:
 
     def confidence_in_cells(self, metric: Metric) -> Floats:
         """Sum the confidence of the items of each run in each cell of ``residuals``, shape (runs, cells)."""
-        if metric.gaps is not None and self.is_function_of_totals(metric):
+        if metric.gaps is not None and not metric.needs_items(self.conventions):
             return fold_bins(self.totals(metric)[BIN_COLUMNS[1]], self.conventions.binning)
         return self.total(self._cells(metric))[BIN_COLUMNS[1]]
 
     def cells_of(self, metric: Metric) -> Hashable:
         """Return what the residuals of a metric depend on: metrics for which it is the same have the same ``residuals``."""
-        by_totals = metric.gaps is not None and self.is_function_of_totals(metric)
-        return (metric.key if by_totals else self._cells(metric).key), metric.needs_items(self.conventions)
+        needs_items = metric.needs_items(self.conventions)
+        return (metric.key if metric.gaps is not None and not needs_items else self._cells(metric).key), needs_items
 
     def _cells(self, metric: Metric) -> Sums:
         cut = "mass" if metric.pairs is None else metric.distance == "sum"

@@ -145,9 +145,9 @@ def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
     ``pseudo_values`` are as in ``standard_error``, shape (questions, runs). Returns the errors and the number of questions for
     which both runs have a pseudo-value, each of shape (runs, runs).
     """
-    covariance, count = _covariances(pseudo_values)
+    variances, count = _variances_of_differences(pseudo_values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.sqrt(_variances_of_differences(covariance) / count), count
+        return np.sqrt(variances / count), count
 
 
 def replicated_errors(replicates: Floats) -> Floats:
@@ -155,15 +155,13 @@ def replicated_errors(replicates: Floats) -> Floats:
 
     Over many questions, both methods agree. For each pair, replicates in which either run is undefined are left out.
     """
-    covariance, _ = _covariances(replicates)
-    return np.sqrt(_variances_of_differences(covariance))
+    return np.sqrt(_variances_of_differences(replicates)[0])
 
 
-def _covariances(columns: Floats) -> tuple[Floats, Floats]:
-    """Compute variances and covariance of each pair of columns over the rows in which both are defined.
+def _variances_of_differences(columns: Floats) -> tuple[Floats, Floats]:
+    """Compute the variance of the difference of each pair of columns over the rows in which both are defined.
 
-    ``columns`` has the shape (rows, k), NaN where undefined. Returns the variance of the first, the variance of the second and
-    the covariance, shape (3, k, k); and the number of rows, shape (k, k).
+    ``columns`` has the shape (rows, k), NaN where undefined. Returns variances and numbers of rows, shape (k, k) each.
     """
     known = np.isfinite(columns)
     values, weights = np.where(known, columns, 0.0), known.astype(float)
@@ -174,12 +172,7 @@ def _covariances(columns: Floats) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (squares - first**2 / count) / (count - 1)
         covariance = (products - first * first.T / count) / (count - 1)
-    return np.stack([variance, variance.T, covariance]), count
-
-
-def _variances_of_differences(covariances: Floats) -> Floats:
-    variances: Floats = np.maximum(covariances[0] + covariances[1] - 2 * covariances[2], 0.0)
-    return variances
+    return np.maximum(variance + variance.T - 2 * covariance, 0.0), count
 
 
 def bounded_mean_interval(

@@ -256,7 +256,7 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
     Both have shape (runs, runs). With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of
     single units. The errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
-    of_totals = evidence.is_function_of_totals(metric)
+    of_totals = not metric.needs_items(evidence.conventions)
     if of_totals or evidence.units.count < inference.SMALL_SAMPLE:
         errors, counts = inference.difference_errors(evidence.pseudo_values(metric, by_cluster=of_totals))
         if evidence.units.count <= MAX_CLUSTERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -96,31 +96,13 @@ DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # metrics for which the e
 
 def reliability_diagrams(evidence: Evidence, band: BandKind | None = DEFAULT_BAND) -> list[ReliabilityDiagram]:
     """Compute diagrams from evidence gathered for ``DIAGRAM_METRICS``; without a ``band``, there are no intervals either."""
-    uncertain = band is not None
     totals = evidence.values(BIN_TOTALS)
-    ends = _intervals(evidence, totals, uncertain)
-    return [
-        ReliabilityDiagram(
-            **evidence.run_facts(index),
-            bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
-            **_curve(evidence, index, band),
-            no_interval=too_few_units(evidence.units.count, len(evidence.selected_questions)) if uncertain else None,
-        )
-        for index in range(len(evidence.runs))
-    ]
+    ends = _intervals(evidence, totals, band is not None)
+    edges = [_edges(evidence, run) for run in range(len(evidence.runs))]
+    return [_diagram(evidence, run, _bins(totals[run], edges[run], ends[:, run]), band) for run in range(len(evidence.runs))]
 
 
-class _Curve(TypedDict):
-    """The parts of a diagram that need no bins."""
-
-    corp: list[IsotonicBlock]
-    band: ConsistencyBand | None
-    histogram: list[int]
-    rounded: list[int]
-    no_band: str | None
-
-
-def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
+def _diagram(evidence: Evidence, run: int, bins: list[ReliabilityBin], kind: BandKind | None) -> ReliabilityDiagram:
     check_time_limit()
     confidence, correct = evidence.items_of(run)
     stated, items, right = confidence_levels(confidence, correct)
@@ -138,13 +120,16 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
         order, sizes = np.argsort(unit, kind="stable"), np.unique(unit, return_counts=True)[1]
         ends = consistency_band(confidence[order], correct[order], sizes, SEED, simultaneous=kind == "simultaneous")
         band = ConsistencyBand(kind, *(part.tolist() for part in ends))
-    return {
-        "corp": [IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
-        "band": band,
-        "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
-        "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
-        "no_band": no_band if kind else None,
-    }
+    return ReliabilityDiagram(
+        **evidence.run_facts(run),
+        bins=bins,
+        corp=[IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
+        band=band,
+        histogram=np.bincount(percent, items, 101).astype(int).tolist(),
+        rounded=np.bincount(percent, items * rounded, 101).astype(int).tolist(),
+        no_interval=too_few_units(evidence.units.count, evidence.selected) if kind else None,
+        no_band=no_band if kind else None,
+    )
 
 
 def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:

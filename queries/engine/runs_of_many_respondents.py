@@ -66,7 +66,7 @@ class RespondentCells:
             return metric.select_part(item_replicates(metric, cells.sorted_items(0, metric), draws, step))
         parts: list[dict[str, Floats]] = []
         columns = {name: dense(values) for name, values in cells.contributions(metric).items()}
-        mass = {} if cells.is_function_of_totals(metric) else self._mass_bins(draws)
+        mass = self._mass_bins(draws) if metric.needs_items(cells.conventions) else {}
         nested = metric.contributions is not unchanged_sums and not metric.cross_fitted
         starts = np.flatnonzero(np.diff(cells.places, prepend=-1))
         for questions, within in draws:

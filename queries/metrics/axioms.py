@@ -1,8 +1,8 @@
 """Sakai's axioms for confidence measures, and the value of a metric over a few items, to check the axioms with.
 
-Each axiom compares a system with a worse copy of itself. Items are graded right or wrong: correctness is 0 or 1, with at least
-one item of each. If an item's correctness is a probability, its confidence has no wrong direction to move in, and the axioms do
-not cover it. A metric that is not ranked (``direction`` none) calls no system superior, so the axioms do not apply to it.
+Each axiom compares a system with a worse copy of itself. Items are graded right or wrong, with at least one of each: if an item's
+correctness is a probability, its confidence has no wrong direction to move in. A metric that is not ranked calls no system
+superior, so the axioms do not apply to it.
 
 U and O tolerate ties: the worse system must not be superior. Accuracy ignores confidence and therefore satisfies both, and so
 does AUROC, which depends only on the order. UO is strict: the worse system must be inferior. R_O ignores correct items, but UO
@@ -44,8 +44,8 @@ READING = (
 def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conventions | None = None) -> float:
     """Compute a metric that reads confidence and correctness over some items; NaN where undefined.
 
-    Each item is treated as a separate question with a single clue that nobody has solved. Difficulty rises evenly from 0 for
-    the first item to 1 for the last.
+    Each is a question with a single clue that nobody has solved. Difficulty rises evenly from 0 for the first item to 1 for the
+    last.
     """
     conventions = conventions or Conventions()
     confidence, correct = np.array(items, float).reshape(-1, 2).T

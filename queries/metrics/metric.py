@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
 from data.sufficient_statistics import Closed, likelier_side
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
+from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.bounds import Bounds
 
-Floats = NDArray[np.float64]
 # Sums of ``kernels.item_totals.net_reward``: the one at the default threshold is stored, others are computed from the items.
 HALF_REWARD, NET_REWARD = "half_reward", "net_reward"
 ATTEMPTED_ITEMS = "attempted_items"  # number of items that are no abstentions; computed from the items
@@ -86,11 +85,6 @@ def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
     return sums
 
 
-def items_alone(conventions: Conventions) -> tuple[str, ...]:
-    """Return what a metric of pairs reads of the statistics."""
-    return ("items",)
-
-
 def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
     """Stand in for ``Metric.value`` of a metric that is not a function of sums: raise ``TypeError``."""
     raise TypeError("this metric is not a function of sums: it has ``pairs``")
@@ -100,7 +94,7 @@ def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
 class Counterexample:
     """A change for the worse in the confidences of some items that a metric does not penalise.
 
-    ``changes`` are the index and new confidence of each changed item. A correct item loses confidence (U), an incorrect one gains
+    ``changes`` are the index and new confidence of each changed item: a correct item loses confidence (U), an incorrect one gains
     confidence (O), or one of each changes (UO).
     """
 
@@ -181,14 +175,13 @@ class AnalysisMetric(MetricFacts):
 class Metric(MetricFacts):
     """A metric that is computed from per-question statistics.
 
-    Most metrics are additive: ``contributions`` turns the per-question statistics, arrays of shape (questions,) or
-    (questions, bins), into columns that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins),
-    into the metric, NaN where it is undefined. The same two functions therefore serve one selection and a thousand bootstrap
-    replicates of it. A metric with ``pairs`` is computed item by item instead.
+    Most are additive: ``contributions`` turns the per-question statistics, shape (questions,) or (questions, bins), into columns
+    that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins), into the metric, NaN where it is
+    undefined. The same two functions therefore serve one selection and a thousand bootstrap replicates of it. A metric with
+    ``pairs`` is computed item by item instead.
 
     Attributes:
-        contributions: function from statistics to the columns to be summed. A column named ``questions`` is 1 where a question
-            has what the metric needs, else 0.
+        contributions: a column named ``questions`` is 1 where a question has what the metric needs, else 0.
         counts: where there is no ``questions`` column, the statistic that counts the items the metric can use.
         human: the default human curve, None if the metric uses no human curve.
         cross_fitted: whether it is computed from totals by fold of questions and bin (see ``kernels.bins.fold_totals``) instead
@@ -208,20 +201,17 @@ class Metric(MetricFacts):
             ``data.sufficient_statistics.likelier_side``). Other metrics compare the probability of yes with the outcome.
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
-        of_accuracy: whether it is a function of the accuracy alone, largest at 1/2. Its interval is the range over that of
-            the accuracy.
-        fitted: whether bins or a curve are fitted to the same answers that it is computed from, so that noise moves it in one
-            direction.
+        of_accuracy: whether it is a function of the accuracy alone, largest at 1/2, whose interval gives that of the metric.
+        fitted: whether bins or a curve are fitted to the same answers, so that noise moves it in one direction.
         extremes: for a mean over items, a function from their correctness, shape (n,), to the least and the greatest value that
-            an item can have, whatever its confidence. Together with ``bounds``, it says what a run could have if some of its
-            answers lack a confidence.
-        bounds: for another metric, its bounds: see ``kernels.bounds``. None where no bounds are known.
+            an item without a confidence could have.
+        bounds: for another metric, its bounds if some answers lack a confidence (``kernels.bounds``); None where none are known.
         axioms: the axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: the condition under which it satisfies them, if any.
         counterexamples: one for each axiom that it does not satisfy, under the default conventions.
     """
 
-    reads: Reads = items_alone
+    reads: Reads = field(default=lambda conventions: ("items",))
     value: Value = not_from_sums
     contributions: Contributions = unchanged_sums
     counts: str = "items"

@@ -73,7 +73,7 @@ class Example:
     def in_bins(self):
         """Return the values by the names that sec. 4.1.2 and 4.2.1 use, one value per bin."""
         items, confidence, correct = self.bins
-        gaps = bins.calibration_gaps(items, confidence, correct)
+        gaps = np.abs(confidence - correct) / items
         return {"mean_confidence": confidence / items, "accuracy": correct / items, "abs_difference": gaps}
 
 

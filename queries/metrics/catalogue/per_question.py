@@ -15,27 +15,24 @@ from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, 
 CALSCORE_CURVE = "buzz_share"  # the default
 
 
-def _calscore_column(conventions: Conventions) -> str:
-    return f"{conventions.human or CALSCORE_CURVE}_sign_confidence"
+def _of_people(conventions: Conventions, name: str) -> str:
+    """Return the name of a statistic of confidence and the human curve in use."""
+    return f"{conventions.human or CALSCORE_CURVE}_{name}"
 
 
 def _calscore(sums: Sums, conventions: Conventions) -> Sums:
-    return mean_over_questions(per_question.calscore(sums[_calscore_column(conventions)], sums["items"]))
+    return mean_over_questions(per_question.calscore(sums[_of_people(conventions, "sign_confidence")], sums["items"]))
 
 
 def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
-    h = conventions.human or CALSCORE_CURVE
-    return mean_over_questions(per_question.calscore_weighted(sums[f"{h}_sign_confidence"], sums[f"{h}_weight"]))
+    return mean_over_questions(
+        per_question.calscore_weighted(*(sums[_of_people(conventions, name)] for name in ("sign_confidence", "weight")))
+    )
 
 
 def _calscore2_column(conventions: Conventions) -> str:
     """Return the reward column of the team curve: eq. 2 treats increments as probabilities, which a buzz curve's are not."""
     return f"{conventions.team_curve}_reward"
-
-
-def _of_people(conventions: Conventions, name: str) -> str:
-    """Return the name of a statistic of confidence and the human curve in use."""
-    return f"{conventions.human or CALSCORE_CURVE}_{name}"
 
 
 def _human_tau(sums: Sums, conventions: Conventions) -> Sums:
@@ -79,7 +76,7 @@ QUESTIONS = with_sides(
         formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t (1 - h_t)\, g_t c_t\right)",
         words="Being confidently wrong counts most before people know the answer; a mean over questions.",
         source="GRACE (Sung et al. 2025) eq. 1", needs=("correctness", "confidence", "human buzzes"),
-        reads=lambda conventions: ("items", _calscore_column(conventions)), contributions=_calscore, human=CALSCORE_CURVE,
+        reads=lambda c: ("items", _of_people(c, "sign_confidence")), contributions=_calscore, human=CALSCORE_CURVE,
         undefined="no human team heard any of these questions",
         caveat="The weights 1 - h_t are not normalised: where people know the answer early, every model is near 0.5. "
         "The paper's tables fit a normalised variant better.",
@@ -92,7 +89,7 @@ QUESTIONS = with_sides(
         words="Like CalScore, but with the weights divided by their sum, so that questions that people answer early count as "
         "much as others.",
         source="variant of GRACE eq. 1", needs=("correctness", "confidence", "human buzzes"),
-        reads=lambda c: (_calscore_column(c), f"{c.human or CALSCORE_CURVE}_weight"), contributions=_calscore_weighted,
+        reads=lambda c: (_of_people(c, "sign_confidence"), _of_people(c, "weight")), contributions=_calscore_weighted,
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or people knew them at every clue",
         caveat="Not the paper's definition. It explains why the paper's tables have CalScore above MCE, but does not reproduce "

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from data.ragged_arrays import Floats, Ints
+
 DECIMAL = 10_000  # numbers in [0, 1] with up to four decimals are whole multiples of 1 / DECIMAL
-ROUNDING_TOLERANCE = (
-    1e-12  # a spread below this share of the sum of squares is rounding error, and so is a sum of weights below it
-)
+# A spread below this share of the sum of squares is rounding error, and so is a sum of weights below it.
+ROUNDING_TOLERANCE = 1e-12
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
@@ -34,7 +33,7 @@ def clip(values: Floats) -> Floats:
 def distinct(values: Floats) -> tuple[Floats, Ints]:
     """Return the distinct values, ascending, and the index of each value among them, like ``np.unique`` with ``return_inverse``.
 
-    Numbers in [0, 1] with at most four decimals, the usual form of stated confidences, are counted instead of sorted: it is
+    Numbers in [0, 1] with at most four decimals, the usual form of stated confidences, are counted instead of sorted, which is
     faster.
 
     >>> distinct(np.array([0.5, 0.2, 0.5]))

@@ -37,8 +37,8 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
     """Compute items, sum of confidence and sum of correctness per equal-mass bin, shape (count,). Sakai 2026; Naeini et al. 2015.
 
     Items, in [0, 1], shape (n,), are sorted by confidence, ties in the order given, and cut into bins whose sizes differ by at
-    most one. The larger bins come first. With fewer items than bins, the last bins are empty. ``sizes``, shape (parts,), divides
-    the items into consecutive parts, which are binned separately: results then have shape (parts, count).
+    most one, the larger ones first. ``sizes``, shape (parts,), divides the items into consecutive parts, which are binned
+    separately: results then have shape (parts, count).
 
     >>> mass_bins(np.array([0.9, 0.1, 0.5]), np.array([1.0, 0.0, 1.0]), 2)
     (array([2., 1.]), array([0.6, 0.9]), array([1., 1.]))
@@ -81,8 +81,8 @@ def cut_bins_of_weights(
 ) -> Floats:
     """Compute ``mass_bins_of_weights`` of other bins.
 
-    ``cuts_of`` is a function from the number of items in each weighting, shape (k,), to the number of items before each cut,
-    shape (count + 1, k).
+    ``cuts_of`` turns the number of items in each weighting, shape (k,), into the number of items before each cut, shape (count +
+    1, k).
     """
     parts = [_cut_bins(confidence, correct, batch, count, cuts_of) for batch in weights.batches(WEIGHTINGS_AT_ONCE)]
     return np.concatenate([np.empty((3, count, 0)), *parts], axis=-1)
@@ -136,11 +136,6 @@ def mass_bins_of_sorted(sizes: NDArray[np.int64], count: int) -> NDArray[np.int6
     return np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
 
 
-def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Compute the calibration gap of each bin: abs(mean c - mean y), in [0, 1], shape (..., bins); NaN in empty bins."""
-    return np.abs(ratio(bin_confidence - bin_correct, bin_items))
-
-
 def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
     """Compute the expected calibration error: the sum over bins of (n_b / N) abs(mean c - mean y).
 
@@ -153,23 +148,22 @@ def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Float
 
 
 def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Compute the maximum calibration error: the largest abs(mean c - mean y) of any non-empty bin.
+    """Compute the maximum calibration error: the largest abs(mean c - mean y) of any non-empty bin, in [0, 1]; 0 is best.
 
-    Source: Naeini et al. 2015 and Sakai eq. 1. Both call it MCE; GRACE's MCE is a different metric. The value is in [0, 1]; 0 is
-    best.
+    Source: Naeini et al. 2015 and Sakai eq. 1. Both call it MCE; GRACE's MCE is a different metric.
 
     >>> float(max_ce(np.array([2.0, 1.0]), np.array([0.6, 0.9]), np.array([1.0, 1.0])).round(4))
     0.2
     """
-    gaps = calibration_gaps(bin_items, bin_confidence, bin_correct)
-    return np.where(np.isnan(gaps).all(axis=-1), np.nan, np.nanmax(np.where(np.isnan(gaps), -np.inf, gaps), axis=-1))
+    gaps = np.abs(ratio(bin_confidence - bin_correct, bin_items))  # NaN in empty bins
+    return np.asarray(np.fmax.reduce(gaps, axis=-1))
 
 
 def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tuple[Floats, Floats, Floats]:
     """Decompose the Brier score over bins into reliability, resolution and uncertainty. Murphy 1973.
 
-    brier = reliability - resolution + uncertainty + residual. The residual comes from the variation of confidence and correctness
-    within bins. Reliability is in [0, 1], 0 is best; resolution in [0, 1/4], higher is better; uncertainty in [0, 1/4].
+    brier = reliability - resolution + uncertainty + residual, which comes from the variation of confidence and correctness within
+    bins. Reliability is in [0, 1], 0 is best; resolution in [0, 1/4], higher is better; uncertainty in [0, 1/4].
 
     >>> [float(part.round(4)) for part in murphy(np.array([2.0, 2.0]), np.array([0.4, 1.6]), np.array([0.0, 2.0]))]
     [0.04, 0.25, 0.25]
@@ -185,8 +179,7 @@ def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tu
 def uncertainty(items: Floats, correct: Floats, correct_sq: Floats | None = None) -> Floats:
     """Compute the Brier score of always stating the accuracy: y (1 - y) for the mean y, in [0, 1/4]. Murphy 1973.
 
-    ``correct_sq`` is the sum of y^2, where y is an outcome of forecasts: the value is then the variance of y, which is the same
-    unless outcomes are shares.
+    With ``correct_sq``, the sum of y^2 of forecasts, it is the variance of y, which is the same unless outcomes are shares.
     """
     base = ratio(correct, items)
     return base * (1 - base) if correct_sq is None else np.maximum(ratio(correct_sq, items) - base * base, 0)
@@ -217,13 +210,13 @@ def fold_totals(gaps: Floats, items: Floats, correct: Floats, correct_sq: Floats
 def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
     """Compute the ECE without its upward bias, by cross-fitting: the sign of each gap from one half, its size from the other.
 
-    abs(gap) is the gap times its sign. If both come from the same items, the sign follows the noise and the noise never cancels:
-    this is the bias of ECE. Here half A of the questions gives the sign of each bin's gap and half B its size, and vice versa:
-    sum over bins of (sign(A) B + sign(B) A) / N, where A and B are the sums of c - y in the bin. For a calibrated run the mean
-    of B is 0 whatever the sign of A, so the estimate is 0 on average, however correlated the clues of a question are. If a half
-    has no gap in a bin, it uses the sign of its total over all bins. The questions are in ``FOLDS`` folds, which are split into
-    halves in ``FOLDS`` - 1 balanced ways, the rows of a Hadamard matrix. The result is the average over the splits in which both
-    halves have items. ``benchmarks/ece_bias.py`` compares it with other corrections.
+    abs(gap) is the gap times its sign. If both come from the same items, the sign follows the noise and the noise never cancels.
+    Here half A of the questions gives the sign of each bin's gap and half B its size, and vice versa: sum over bins of (sign(A) B
+    + sign(B) A) / N, where A and B are the sums of c - y in the bin. For a calibrated run the mean of B is 0 whatever the sign of
+    A, so the estimate is 0 on average, however correlated the clues of a question are. If a half has no gap in a bin, it uses the
+    sign of its total over all bins. The questions are in ``FOLDS`` folds, which are split into halves in ``FOLDS`` - 1 balanced
+    ways, the rows of a Hadamard matrix. The result is the average over the splits in which both halves have items.
+    ``benchmarks/ece_bias.py`` compares it with other corrections.
 
     ``gaps`` are sums of c - y in each fold and bin, shape (..., FOLDS, bins), ``items`` numbers in each fold, shape (..., FOLDS).
     The value is in [-1, 1], shape (...,), NaN where fewer than two folds have items. Source: after Chernozhukov et al. 2018

@@ -13,10 +13,9 @@ Bounds = tuple[float, float]  # NaN where the metric is undefined for any confid
 
 
 def mean_bounds(value: float, items: int, low: Floats, high: Floats) -> Bounds:
-    """Return the bounds of a mean over items.
+    """Return the bounds of a mean over items, of which ``items`` have a confidence, and the mean ``value`` if there are any.
 
-    ``value`` is the mean over the ``items`` with a confidence, and not used if there are none. ``low`` and ``high`` are the least
-    and the greatest value of each item without one, shape (m,).
+    ``low`` and ``high`` are the least and the greatest value of each item without one, shape (m,).
 
     >>> mean_bounds(0.25, 3, np.array([0.0]), np.array([1.0]))
     (0.1875, 0.4375)

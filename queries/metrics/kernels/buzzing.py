@@ -57,10 +57,7 @@ class Buzzpoints(NamedTuple):
 
 
 def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
-    """Find every row at which a player buzzes for some threshold: its score is above all earlier scores in its question.
-
-    A row with a NaN score passes no threshold.
-    """
+    """Find every row at which a player buzzes for some threshold: its score, not NaN, is above all before in its question."""
     scored = ~np.isnan(score)
     values, ranks = distinct(score[scored])
     rank = np.zeros(len(score), np.int64)  # from 1; 0 for no score
@@ -118,9 +115,8 @@ class ThresholdInterval(NamedTuple):
 
 
 def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
-    """Find the lowest interval of best thresholds of a step function. The result is exact because all steps are known.
-
-    Values within 1e-12 of the maximum count as equal to it.
+    """Find the lowest interval of best thresholds of a step function, exactly; values within ``TIED`` of the maximum are equal to
+    it.
     """
     ahead = values >= values.max() - TIED
     first = int(np.argmax(ahead))
@@ -163,7 +159,7 @@ def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> Conditi
 def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
     """Compute the survey score of buzzes: 20 - 20 (share of the clues seen) if correct, -5 if incorrect. GRACE app. F.3.
 
-    Both arguments have any shape; seen is in (0, 1], correct in [0, 1]. Points are in [-5, 20).
+    Of any shape; seen is in (0, 1], correct in [0, 1]. Points are in [-5, 20).
 
     >>> survey_score([0.25, 0.25], [1.0, 0.0])
     array([15., -5.])

@@ -153,11 +153,10 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
     intercept comes from a regression with the slope fixed at 1: 0 for a calibrated run, above 0 if confidences are too low
     overall. Intervals use the sandwich estimator with questions as clusters, and Student's t.
 
-    Items have shape (n,); ``question`` is that, or the cluster of questions, of each, from 0. Estimates are on the scale of the
-    coefficients. They are NaN where the likelihood has no maximum: everything is correct, or nothing is, or, for the slope,
-    confidence separates right from wrong completely. The ends of the intervals are also NaN with fewer than two questions, and
-    where every confidence is the chance of being right, so that nothing varies. Source: Cox 1958; Liang & Zeger 1986 (the
-    sandwich).
+    Items have shape (n,); ``question`` is that, or the cluster of questions, of each, from 0. Estimates are NaN where the
+    likelihood has no maximum: everything is correct, or nothing is, or, for the slope, confidence separates right from wrong
+    completely. The ends of the intervals are also NaN with fewer than two questions, and where every confidence is the chance of
+    being right, so that nothing varies. Source: Cox 1958; Liang & Zeger 1986 (the sandwich).
     """
     stated, number = distinct(confidence)
     odds = log_odds(stated)
@@ -174,9 +173,8 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
 
 
 class _Items(NamedTuple):
-    """Items grouped by confidence: a run states few distinct confidences, and the likelihood needs only their totals.
-
-    ``sizes`` and ``right`` are totals at each distinct confidence, shape (k,), ``number`` the index of each item's confidence.
+    """Totals of items at each distinct confidence, ``sizes`` and ``right``, shape (k,), and the ``number`` of each item's
+    confidence.
     """
 
     sizes: Floats

@@ -28,8 +28,8 @@ def vote_shares(votes: Counts) -> Floats:
 def total_variation(first: Floats, second: Floats) -> Floats:
     """Compute the total variation distance of two distributions: half the sum over classes of abs(first - second).
 
-    This is the DistCE of an item in Baan et al. 2022, sec. 4, in [0, 1]. The importer accepts distributions whose sum differs
-    from 1 by rounding, so the distance is clipped to 1.
+    This is the DistCE of an item in Baan et al. 2022, sec. 4, clipped to 1, because sums of distributions are 1 only up to
+    rounding.
 
     >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
     0.25
@@ -51,11 +51,7 @@ def entropy(shares: Floats) -> Floats:
 
 
 def ranking(values: Floats | Counts) -> NDArray[np.int64]:
-    """Sort the classes by ascending value, tied classes in class order.
-
-    Of two tied classes, the later one therefore ranks higher. This is ``argsort(values)`` of arrays in class order, as Baan et
-    al. compute it. Sorting by descending value would break ties the other way round and give a different score.
-    """
+    """Sort the classes by ascending value, tied classes in class order, so that the later one ranks higher, as Baan et al. do."""
     return np.argsort(values, axis=-1, kind="stable")
 
 
@@ -137,10 +133,9 @@ def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_V
 
 
 def reference_distance(drawn: Counts, votes: Counts) -> Floats:
-    """Compute the total variation distance between the shares of the drawn votes and those of all votes.
+    """Compute the total variation distance between the shares of the drawn votes and those of all votes, NaN without drawn votes.
 
-    It is computed from whole numbers with a single division, so that a distance of exactly 0.15 is the float 0.15. NaN where no
-    votes were drawn.
+    It is computed from whole numbers with a single division, so that a distance of exactly 0.15 is the float 0.15.
     """
     drawn_total, total = drawn.sum(axis=-1), votes.sum(axis=-1)
     return ratio(np.abs(drawn * total[..., None] - votes * drawn_total[..., None]).sum(axis=-1), 2 * drawn_total * total)

@@ -231,7 +231,7 @@ def smooth_curve(confidence: Floats, correct: Floats, width: float) -> tuple[Flo
 
     The width is ``smooth_ece`` of the items, but at least 1 / 128, the distance between two points of the grid. Returns
     confidences, the smoothed accuracy there, and the smoothed density of items (share per unit of confidence), shape (points,)
-    each. Points with at most a hundredth of the highest density are left out. Source: Blasiok & Nakkiran 2024.
+    each, where the density is above a hundredth of its maximum. Source: Blasiok & Nakkiran 2024.
     """
     if not len(confidence):
         return np.zeros(0), np.zeros(0), np.zeros(0)

@@ -1,6 +1,5 @@
 """Isotonic regression of correctness on confidence: the CORP decomposition, its curve and its consistency band.
 
-``corp`` is a kernel like those of ``sorted_items``. The curve and the band are computed from items grouped by confidence.
 Confidence and correctness are in [0, 1], shape (n,).
 """
 
@@ -86,9 +85,8 @@ def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floa
 
 
 def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
-    """Return blocks of confidences that isotonic recalibration maps to the same accuracy, from ``confidence_levels``, ascending.
-
-    Each has its lowest and highest confidence, accuracy, number of items and mean confidence.
+    """Return lowest and highest confidence, accuracy, items and mean confidence of blocks with one recalibrated confidence,
+    ascending.
     """
     p = isotonic(right, items)
     firsts = first_of_ties(p)
@@ -185,13 +183,12 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
 
 
 def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
-    """Estimate how strongly items of a question depend on each other, as the correlation of two normal draws.
+    """Estimate how strongly items of a question depend on each other, as the correlation of two normal draws, in [0, 0.95].
 
     An item is right where its draw is below the normal quantile of its confidence. The estimate is the correlation at which the
-    products of the residuals y - c of two items of a question have the observed sum on average. The mean residual is subtracted
-    first, so that uniform overconfidence does not look like correlation, and the sum is corrected for what this takes away.
-
-    The value is in [0, 0.95]; 0 if no question has two items. Source: Emrich & Piedmonte 1991 (correlated draws).
+    products of the residuals y - c of two items of a question have the observed sum on average; 0 if no question has two items.
+    The mean residual is subtracted first, so that uniform overconfidence does not look like correlation, and the sum is corrected
+    for what this takes away. Source: Emrich & Piedmonte 1991 (correlated draws).
     """
     question = np.repeat(np.arange(len(sizes)), sizes)
     pairs_of_items = float((sizes * (sizes - 1)).sum())
@@ -242,10 +239,9 @@ def _chance(stated: Floats, shared: float, nodes: Floats) -> Floats:
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:
-    """Compute non-decreasing weighted least-squares fits to totals / weights by pool-adjacent-violators.
+    """Compute non-decreasing weighted least-squares fits to totals / weights by pool-adjacent-violators, shape (..., n).
 
-    Arrays have shape (..., n). A place with weight 0 is ignored, and takes the value of the place before it, or 0 if there is
-    none.
+    A place with weight 0 is ignored, and takes the value of the place before it, or 0 if there is none.
 
     >>> isotonic(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 3.0]))
     array([0.5, 0.5, 1. ])

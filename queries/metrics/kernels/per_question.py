@@ -12,9 +12,9 @@ from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, ratio
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
-    """Compute r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function. GRACE app. J.
+    """Compute r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function, from [-1, 1] onto [0, 1]. GRACE app. J.
 
-    It maps [-1, 1] onto [0, 1]. It is computed with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
+    It is computed with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
 
     >>> unit_logistic([-1.0, 0.0, 1.0])
     array([0. , 0.5, 1. ])
@@ -26,8 +26,7 @@ def unit_logistic(x: ArrayLike) -> Floats:
 def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
     """Compute CalScore of each question: 1 - r(mean over clues t of (1 - h_t) g_t c_t), g = 2y - 1. GRACE eq. 1.
 
-    The sum of (1 - h) g c is over the items of each question; NaN where nobody heard the question. The value is in [0, 1]; 0 is
-    best.
+    It is in [0, 1], 0 is best; NaN where nobody heard the question.
 
     >>> float(calscore(np.array(-0.61), np.array(4.0)).round(4))  # GRACE table 6
     0.5823
@@ -59,18 +58,14 @@ def tau_b(concordance: Floats, apart: Floats, other_apart: Floats) -> Floats:
 
 
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
-    """Compute GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
-
-    This is not the maximum calibration error, which is also called MCE. It is in [0, 1], 0 is best; NaN without items.
-    """
+    """Compute GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t), in [0, 1]; 0 is best. GRACE sec. 4.2."""
     return 1 - unit_logistic(ratio(sign_confidence, items))
 
 
 def buzz_mass(confidence: ArrayLike) -> Floats:
     """Compute where a player buzzes who buzzes at each clue with a probability equal to its confidence. GRACE app. M.
 
-    b_t = c_t prod_{i<t} (1 - c_i), with the last c set to 1, so that b adds up to 1. Clues are those of one question, in order,
-    shape (T,).
+    b_t = c_t prod_{i<t} (1 - c_i) at the clues of one question, shape (T,), with the last c set to 1, so that b adds up to 1.
 
     >>> buzz_mass([0.1, 0.7, 0.8, 0.5]).round(3)  # GRACE table 7
     array([0.1  , 0.63 , 0.216, 0.054])
@@ -95,8 +90,7 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
 def detrended(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Centre x and subtract the least-squares line from y, so that sums of their products do not cancel.
 
-    Regression residuals, and therefore ``slope_error``, do not depend on which line is subtracted. This also holds for any subset
-    of the points, which are finite.
+    ``slope_error``, also of any subset of the points, which are finite, does not depend on which line is subtracted.
     """
     if not len(x):
         return x, y

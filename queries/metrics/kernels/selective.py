@@ -95,9 +95,9 @@ def log_score_extremes(correct: Floats) -> tuple[Floats, Floats]:
 
 
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:
-    """Compute the risk, the mean of 1 - y, of the most confident shares of the items, in (0, 1], shape (m,); NaN without items.
+    """Compute the risk, the mean of 1 - y, of the most confident shares, in (0, 1], shape (m,), of items sorted by confidence.
 
-    Items are sorted by confidence. A tie at the cut-off counts in part.
+    A tie at the cut-off counts in part. NaN without items.
 
     >>> risk_at(np.array([0.5, 1.0]), np.array([0.2, 0.9]), np.array([0.0, 1.0]))
     array([0. , 0.5])

@@ -16,10 +16,9 @@ STEPS = 300
 
 
 def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Compute the Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N.
+    """Compute the Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N, in [0, 1]; 0 is best.
 
-    Source: Gupta et al. 2021; Sakai eq. 4. The value is in [0, 1], 0 is best; NaN without items. Items of equal confidence are
-    taken together, so that their order does not matter.
+    Items of equal confidence are taken together, so that their order does not matter. Source: Gupta et al. 2021; Sakai eq. 4.
 
     >>> ks(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3)).round(4)  # (0.2 + 1.2 - 1) / 3
     array([0.1333])

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import chdtrc
 
-from queries.metrics.kernels.arrays import Floats, ratio
+from queries.metrics.kernels.arrays import Floats, Ints, ratio
 
-Ints = NDArray[np.int64]
 TOSSUP, NEG = 10.0, -5.0  # points of a correct buzz, and of an incorrect one before the end
 
 
@@ -78,8 +77,7 @@ def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
 def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
     """Compute the total weight of the buzzes up to each fraction of the question. GRACE fig. 4.
 
-    ``revealed``, shape (n,), is the fraction at each buzz. The ``grid`` ascends, shape (m,). Its last fraction must not be below
-    any ``revealed``.
+    ``revealed``, shape (n,), is the fraction at each buzz, at most the last one of the ascending ``grid``, shape (m,).
 
     >>> cumulative_weight(np.array([0.2, 0.9]), np.array([1.0, 1.0]), np.array([0.0, 0.5, 1.0]))
     array([0., 1., 2.])

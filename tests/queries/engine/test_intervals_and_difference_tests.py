@@ -46,7 +46,7 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
 def test_groups_of_one_question_give_its_pseudo_values():
     evidence = evidence_of(simulated(2, 80, seed=3))
     for metric in METRICS:
-        if not evidence.is_function_of_totals(metric) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
+        if metric.needs_items(evidence.conventions) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
             continue
         expected = evidence.pseudo_values(metric)
         by_cluster = evidence.pseudo_values(metric, by_cluster=True)

@@ -79,19 +79,15 @@ class QuestionSet:
 
 @dataclass
 class Game:
-    """A game between two teams. Tournament, packet, teams and tossups heard are ids.
-
-    ``tossups_read`` is None if the file does not say. ``buzzes`` are tossup, team, position and whether correct, in the order of
-    the file. ``left_out`` counts other buzzes, by tossup and reason.
-    """
+    """A game between two teams. Tournament, packet, teams and tossups heard are ids; None is what the file does not say."""
 
     tournament: int | None
     packet: int | None
     tossups_read: int | None
     teams: tuple[int, ...]
     heard: dict[int, None] = field(default_factory=dict)
-    buzzes: list[tuple[int, int, int, bool]] = field(default_factory=list)
-    left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
+    buzzes: list[tuple[int, int, int, bool]] = field(default_factory=list)  # tossup, team, position, whether correct
+    left_out: Counter[tuple[int, str]] = field(default_factory=Counter)  # other buzzes, by tossup and reason
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -108,13 +104,10 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if not incoming.start.startswith(SIGNATURE):
         raise refuse(incoming.name, "this is not a SQLite database")
     with _open_database(incoming.file.path, incoming.name) as database:
-        lacking = [
-            f"{table}({', '.join(sorted(columns - database.tables.get(table, set())))})"
-            for table, columns in NEEDED.items()
-            if columns - database.tables.get(table, set())
-        ]
+        missing = {table: columns - database.tables.get(table, set()) for table, columns in NEEDED.items()}
+        lacking = ", ".join(f"{table}({', '.join(sorted(columns))})" for table, columns in missing.items() if columns)
         if lacking:
-            raise refuse(incoming.name, f"this is a SQLite database, but not one of buzzpoints: it lacks {', '.join(lacking)}")
+            raise refuse(incoming.name, f"this is a SQLite database, but not one of buzzpoints: it lacks {lacking}")
         _Reading(incoming.name, database, staging).read(options)
 
 
@@ -257,7 +250,6 @@ class _Reading:
             for tossup, *_ in game.buzzes:
                 if tossup not in game.heard:
                     self.repaired[BEYOND] += bool(numbers)
-        for game in games.values():
             game.heard |= dict.fromkeys(tossup for tossup, *_ in game.buzzes)
 
     def read(self, options: ImportOptions) -> None:
@@ -283,28 +275,28 @@ class _Reading:
         sets = {key: played for key, played in sets.items() if played.tossups}
         if not sets:
             raise refuse(self.name, "the database holds no tossups")
-        names_of_sets = {key: dataset_id((played.slug or played.name).replace("/", " ")) for key, played in sets.items()}
-        ids = Counter(names_of_sets.values())
+        named = {key: dataset_id((played.slug or played.name).replace("/", " ")) for key, played in sets.items()}
+        ids = Counter(named.values())
         for key, played in sets.items():
-            own = names_of_sets[key] or "buzzpoints"
-            self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), played, options, only_one=len(sets) == 1)
+            own = named[key] or "buzzpoints"
+            title = options.title if len(sets) == 1 or options.dataset else None
+            self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), title, played, options.names)
 
-    def _add(self, dataset: str, played: QuestionSet, options: ImportOptions, *, only_one: bool) -> None:
+    def _add(self, dataset: str, title: str | None, played: QuestionSet, keep_names: bool) -> None:
         tournaments = {self.games[key].tournament for key in played.games}
         names = sorted(self.tournaments[key] for key in tournaments if key in self.tournaments)
-        title = played.name or ", ".join(names[:1]) or dataset
-        title = options.title if options.title and (only_one or options.dataset) else title
+        title = title or played.name or ", ".join(names[:1]) or dataset
         source = f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints"
         self.staging.add_dataset(self.name, dataset, kind="incremental", title=title, source=source)
         questions = []
         for tossup in sorted(played.tossups):
-            _, answer, category, subcategory = self.tossups[tossup]
-            facts = [None if cell is None else str(cell).strip() or None for cell in (answer, category, subcategory)]
-            questions.append(
-                PlayedQuestion(str(tossup), self.texts[tossup] or None, facts[0], facts[1], facts[2], f"tossup {tossup}")
+            answer, category, subcategory = (
+                None if cell is None else str(cell).strip() or None for cell in self.tossups[tossup][1:]
             )
+            text = self.texts[tossup] or None
+            questions.append(PlayedQuestion(str(tossup), text, answer, category, subcategory, f"tossup {tossup}"))
         add_questions(self.staging, self.name, dataset, questions)
-        team_names = self._team_names(played, options.names)
+        team_names = self._team_names(played, keep_names)
         hearings, buzzes = [], []
         left_out: LeftOut = Counter()
         for key in played.games:

@@ -41,16 +41,12 @@ UNKNOWN_QUESTION = "not a question of this dataset"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the release, and the dataset that it becomes, unless the analyst names it.
-
-    ``labels`` map the short name of a class to its name in the dataset, in the order of ``label_count``. ``example`` maps the key
-    of an example to its name in the question.
-    """
+    """A part of the release, and the dataset that it becomes, unless the analyst names it."""
 
     dataset: str
     title: str
-    labels: Mapping[str, str]
-    example: Mapping[str, str]
+    labels: Mapping[str, str]  # short name of a class -> its name in the dataset, in the order of ``label_count``
+    example: Mapping[str, str]  # key of an example -> its name in the question
 
     @property
     def classes(self) -> list[str]:

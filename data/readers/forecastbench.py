@@ -42,11 +42,8 @@ REPEATED = "forecasts that a forecaster later changed; the last one counts"
 
 
 def recognises(incoming: Incoming) -> bool:
-    if incoming.folder is not None:
-        return any(
-            _kind(incoming.part(path).document) in ("resolutions", "forecasts") for path in _sets(incoming.folder, CHECKED)
-        )
-    return _kind(incoming.document) in ("resolutions", "forecasts")
+    parts = [incoming] if incoming.folder is None else map(incoming.part, _sets(incoming.folder, CHECKED))
+    return any(_kind(part.document) in ("resolutions", "forecasts") for part in parts)
 
 
 def _sets(folder: Path, most: int | None = None) -> Iterator[Path]:
@@ -141,10 +138,7 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
     dataset = _dataset(name, document, options)
     staging.existing(dataset, name, "import the resolution set of this round first, or with it")
     known = known_questions(staging, dataset)
-    latest: dict[str, str] = {}
-    for question in known:
-        base, _, date = question.rpartition(" ")
-        latest[base] = max(date, latest.get(base, ""))
+    latest = dict(sorted(question.rpartition(" ")[::2] for question in known))
     stated = document.get("model")
     log = EvaluationLog(name, dataset, title=dataset, source=SOURCE, model=str(stated) if stated else None)
     forecasts: dict[tuple[str | None, str], tuple[str, object]] = {}
@@ -157,13 +151,12 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
         user = row.get("user_id")
         forecaster = None if user in (None, "") else f"{stated}: {user}" if stated else str(user)
         base, date = _base(row), str(row.get("resolution_date") or "")[:10]
-        if not date or date == "N/A":
-            date = latest.get(base, "")
-        if f"{base} {date}" not in known:
+        question = f"{base} {latest.get(base, '') if date in ('', 'N/A') else date}"
+        if question not in known:
             unresolved[forecaster] += 1
             continue
-        staging.report.repaired[REPEATED] += (forecaster, f"{base} {date}") in forecasts
-        forecasts[forecaster, f"{base} {date}"] = (place, row.get("forecast"))
+        staging.report.repaired[REPEATED] += (forecaster, question) in forecasts
+        forecasts[forecaster, question] = (place, row.get("forecast"))
     staging.report.repaired += Counter()  # drops entries that were counted 0 times
     for forecaster, count in unresolved.items():
         log.skip(ELICITATION, NOT_RESOLVED, forecaster, count)

@@ -205,8 +205,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item, elici
     names = letters(len(references))
     choice = item.choice  # looks at every request
     text = _text(item.instance.get("input"))
-    if choice:
-        text = with_choices(text, references)
+    text = with_choices(text, references) if choice else text
     right = [names[index] if choice else references[index] for index in item.right]
     log.add_question(instance, text, " or ".join(right) or None, place)
     answer = _separate(item) if item.separate else _joint(item)
@@ -230,8 +229,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item, elici
 def _joint(item: Item) -> Answer | None:
     """Return the answer of one completion, a letter or a text; None if the request failed."""
     state = item.states[0]
-    completion = _completion(state)
-    logprob = _logprob(state)
+    completion, logprob = _completion(state), _logprob(state)
     if completion is None:
         return None
     text = str(completion.get("text") or "").strip()
@@ -249,26 +247,20 @@ def _joint(item: Item) -> Answer | None:
 
 def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], references: list[str]) -> dict[str, float] | None:
     """Return probabilities of all options, from the likely tokens that earlier versions store; None if these lack an option."""
-    for token in as_dicts(completion.get("tokens"))[:1]:
-        names = letters(len(references))
-        name_of = dict(zip(reversed(references), reversed(names), strict=True))  # of equal references, the first one
-        likely = [(text.strip(), number(value)) for text, value in as_dict(token.get("top_logprobs")).items()]
-        known = ((name_of.get(mapping.get(text, "")), logprob) for text, logprob in likely if logprob is not None)
-        return option_shares(known, names)
-    return None
+    first = next(iter(as_dicts(completion.get("tokens"))), {})
+    names = letters(len(references))
+    name_of = dict(zip(reversed(references), reversed(names), strict=True))  # of equal references, the first one
+    likely = [(text.strip(), number(value)) for text, value in as_dict(first.get("top_logprobs")).items()]
+    return option_shares(((name_of.get(mapping.get(text, "")), value) for text, value in likely if value is not None), names)
 
 
 def _separate(item: Item) -> Answer | None:
     """Return the answer if each reference was a separate request; None if a log-probability is missing."""
     names = letters(len(item.references))
-    logprobs: dict[str, dict[str, float | None]] = {}
-    for state in item.states:
-        mode = str(state.get("request_mode") or "original")
-        logprobs.setdefault(str(state.get("reference_index")), {})[mode] = _logprob(state)
+    logprobs = {(str(s.get("reference_index")), str(s.get("request_mode") or "original")): _logprob(s) for s in item.states}
     scores: list[float] = []
     for index in range(len(names)):
-        by_mode = logprobs.get(str(index), {})
-        own, without_question = by_mode.get("original"), by_mode.get("calibration", 0.0)
+        own, without_question = logprobs.get((str(index), "original")), logprobs.get((str(index), "calibration"), 0.0)
         if own is None or without_question is None:
             return None
         scores.append(own - without_question)

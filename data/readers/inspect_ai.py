@@ -6,13 +6,14 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from data.importing.column_mapping import excerpt
-from data.importing.file_folder_or_zip import START, Incoming, files_below, zip_member
+from data.importing.file_folder_or_zip import Incoming, beginning, files_below, zip_member
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import UNSTATED, ImportOptions, Staging
 from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
@@ -74,9 +75,8 @@ ROUNDING = 1e-3  # by which a log-probability may exceed 0
 class Score:
     """The score that one scorer gave a sample, after all edits, and the answer that the scorer took from the output.
 
-    The confidence is as in the log; None if it is not stated. ``tokens`` has ``options``, the probabilities of all options, or
-    ``token_logprobs``, those of the answer's tokens; None if the log has no log-probabilities for the answer. ``output`` is
-    what is searched for a confidence if none is stated.
+    ``tokens`` has ``options``, the probabilities of all options, or ``token_logprobs``, those of the answer's tokens; None if the
+    log has no log-probabilities for the answer. ``output`` is what is searched for a confidence if none is stated.
     """
 
     value: object
@@ -96,34 +96,24 @@ class Score:
     @property
     def correct(self) -> float | None:
         """The value as a correctness in [0, 1]; None if it cannot be read as one."""
-        value = self.value
-        if isinstance(value, bool):
-            return float(value)
-        if isinstance(value, str):
-            known = LETTERS.get(value.strip()) if value.strip() in LETTERS else WORDS.get(value.strip().lower())
-            if known is not None:
-                return known
-        share = number(value)
+        word = str(self.value).strip() if isinstance(self.value, str | bool) else ""
+        share = LETTERS.get(word, WORDS.get(word.lower(), number(self.value)))
         return share if share is not None and 0 <= share <= 1 else None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample of a log.
-
-    ``options`` are the letters of the question's choices; empty if it has none. ``failed`` says why there is no answer; None if
-    there is one. ``refused`` says whether a content filter stopped the output. Scores are by scorer.
-    """
+    """One sample of a log."""
 
     question_id: str
     text: str
     answer: str | None
     category: str | None
-    options: list[str]
+    options: list[str]  # the letters of the question's choices
     epoch: str
-    failed: str | None
-    refused: bool
-    scores: dict[str, Score]
+    failed: str | None  # why there is no answer
+    refused: bool  # by a content filter, which stopped the output
+    scores: dict[str, Score]  # by scorer
 
     @property
     def place(self) -> str:
@@ -142,18 +132,15 @@ def log_status(path: Path) -> str | None:
         header = zip_member(path, "header.json")
         if header is None:
             return "started" if zip_member(path, "_journal/start.json") is not None else None
-        try:
+        with suppress(ValueError):
             status = as_dict(json.loads(header)).get("status")
-        except ValueError:
-            return None
-        return status if isinstance(status, str) else None
-    try:
-        with path.open("rb") as file:
-            start = file.read(START)
-    except OSError:
+            return status if isinstance(status, str) else None
         return None
-    match = STATUS.search(start) if b'"eval"' in start else None
-    return match[1].decode() if match else None
+    with suppress(OSError):
+        start = beginning(path)
+        if b'"eval"' in start and (match := STATUS.search(start)):
+            return match[1].decode()
+    return None
 
 
 def _header_path(folder: Path) -> Path | None:
@@ -211,12 +198,11 @@ def _latest(logs: list[Incoming]) -> list[Incoming]:
     """Keep one log for each task, its arguments and model: the last one that was finished, otherwise the last one."""
     by_task: dict[str, tuple[bool, str, Incoming]] = {}
     for log in logs:
-        try:
-            path = _header_path(log.folder) if log.folder else None
-            header = _document(path, log) if path else {}
-        except Refused:
-            header = {}
-        about = as_dict(header).get("eval")
+        header: dict[str, Any] = {}
+        with suppress(Refused):
+            if log.folder and (path := _header_path(log.folder)):
+                header = as_dict(_document(path, log))
+        about = header.get("eval")
         parts = [about.get(key) for key in ("task", "task_args", "model")] if isinstance(about, dict) else [log.name]
         rank = (header.get("status") == "success", str(about.get("created"))) if isinstance(about, dict) else (False, "")
         key = json.dumps(parts, sort_keys=True)
@@ -272,26 +258,27 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
 
 def _published(header: Any) -> dict[str, float]:
     """Return the accuracies that a log states, by scorer. With another reducer than the mean, they are of other values."""
-    scores = [
-        scores for scores in as_dicts(as_dict(header.get("results")).get("scores")) if scores.get("reducer") in (None, "mean")
-    ]
-    stated = [(scores.get("name"), as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value")) for scores in scores]
-    return {str(name): share for name, value in stated if (share := number(value)) is not None}
+    stated = {
+        str(scores.get("name")): number(as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value"))
+        for scores in as_dicts(as_dict(header.get("results")).get("scores"))
+        if scores.get("reducer") in (None, "mean")
+    }
+    return {name: share for name, share in stated.items() if share is not None}
 
 
 def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, float]) -> None:
     scores = [score for sample in samples for score in sample.scores.values()]
-    stated = any(score.confidence is not None for score in scores)
-    tokens = any(score.tokens is not None for score in scores)
     if not scores:
         raise refuse(log.name, "no sample of this log is scored")
+    kinds = [STATED] * any(score.confidence is not None for score in scores)
+    kinds += [TOKEN] * any(score.tokens is not None for score in scores)
     scorers = _scorers(log, samples, staging)
     several_epochs = len({sample.epoch for sample in samples}) > 1
     for sample in samples:
         log.add_question(sample.question_id, sample.text, sample.answer, sample.place, sample.category)
     for scorer in scorers:
         names_choices = any(score.answer is not None for sample in samples if (score := sample.scores.get(scorer)))
-        for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []) or [UNSTATED]:
+        for kind in kinds or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
             if scorer in published:
                 log.published[None, elicitation] = published[scorer]
@@ -339,12 +326,10 @@ def _add_answer(
     elif (score.tokens if kind == TOKEN else score.confidence) is None:
         log.skip(elicitation, NO_TOKENS if kind == TOKEN else NOT_STATED)
         state = "no_confidence"
-    confidence: dict[str, Any] = {}
-    if state is None:
-        confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
+    confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
     log.add_answer(
         sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch, output=score.output,
-        correct=None if state in ("abstained", "unparsed") else score.correct, **confidence,
+        correct=None if state in ("abstained", "unparsed") else score.correct, **({} if state else confidence),
     )  # fmt: skip
 
 
@@ -389,11 +374,10 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
         answer = _resolved(stated, attachments) if isinstance(stated, str) and stated else None
         guess = answer if answer is not None or options else completion[:MAX_GUESS_LENGTH] or None
         confidence = confidences[name] if confidences[name] is not None else any_confidence
-        tokens = _token_confidence(content, options, answer)
+        tokens, output = _token_confidence(content, options, answer), excerpt(completion) if confidence is None else ""
         for part, value in _values(score.get("value")).items():
-            full_name = f"{name}.{part}" if part else name
-            score_of_part = Score(value, guess, confidence, tokens, excerpt(completion) if confidence is None else "")
-            result[full_name] = replace(score_of_part, answer=None) if score_of_part.declined else score_of_part
+            declined = isinstance(value, str) and value.strip() == NO_ANSWER
+            result[f"{name}.{part}" if part else name] = Score(value, None if declined else guess, confidence, tokens, output)
     return result
 
 
@@ -480,9 +464,8 @@ def _token_confidence(content: list[dict[str, Any]], options: list[str], answer:
     if not options:
         return {"token_logprobs": tuple(logprobs)} if logprobs else None
     letter = _letter({"token": answer or ""})
-    token = next((token for token in reversed(content) if letter and _letter(token) == letter), None)
-    own = _logprob(token) if token else None
-    if token is None or own is None:
+    token: dict[str, Any] = next((token for token in reversed(content) if letter and _letter(token) == letter), {})
+    if (own := _logprob(token)) is None:
         return None
     others = as_dicts(token.get("top_logprobs"))
     if str(token.get("token")) not in {str(other.get("token")) for other in others}:

@@ -13,7 +13,7 @@ from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, as_dict, number
+from data.readers.shared.evaluation_log import NOT_STATED, STATED, EvaluationLog, NothingToCalibrate, as_dict, number
 
 FORMAT = Format(
     key="judged",
@@ -27,12 +27,10 @@ answer states none; the report says how many confidences are 100. Answers that w
 Answers without a confidence are kept without it.
 """,
 )
-ELICITATION = "verbalized"
 TITLES = {"browsecomp": "BrowseComp", "hle": "Humanity's Last Exam"}
 CHECKED_ANSWERS = 100  # answers that are checked to recognise a file: some may not have been judged
 FULL_CONFIDENCE = 100  # also written for an answer that states no confidence
 NOT_JUDGED = "the answer was not judged"
-NOT_STATED = "no confidence is stated"
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -81,21 +79,21 @@ def _add(log: EvaluationLog, question: str, answer: dict[str, Any], place: str, 
     name = options.model or (str(model) if model else None)
     verdict = answer.get("judge_response")
     if not isinstance(verdict, dict):
-        log.skip(ELICITATION, NOT_JUDGED, name)
+        log.skip(STATED, NOT_JUDGED, name)
         return None
     text, right = answer.get("question"), verdict.get("correct_answer")
     log.add_question(question, text if isinstance(text, str) else None, None if right is None else str(right), place)
     correct = verdict.get("correct")
     if correct is None:
         log.problems.append(Problem(log.name, None, "judge_response.correct", None, "a value is required here", row=place))
-    confidence, guess = verdict.get("confidence"), verdict.get("model_answer")
+    guess = verdict.get("model_answer")
     if guess is None and isinstance(answer.get("response"), str):
         guess = answer["response"]
-    stated = confidence not in (None, "")
-    if not stated:
-        log.skip(ELICITATION, NOT_STATED, name)
+    confidence = None if verdict.get("confidence") == "" else verdict.get("confidence")
+    if confidence is None:
+        log.skip(STATED, NOT_STATED, name)
     log.add_answer(
-        question, ELICITATION, place, model=name, guess=None if guess in (None, "None") else str(guess),
-        confidence=confidence if stated else None, correct=correct, state=None if stated else "no_confidence",
+        question, STATED, place, model=name, guess=None if guess in (None, "None") else str(guess),
+        confidence=confidence, correct=correct, state="no_confidence" if confidence is None else None,
     )  # fmt: skip
-    return confidence if stated else None
+    return confidence

@@ -199,41 +199,28 @@ def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) ->
         hint: Hint | None = "percent" if high == 1 and column == "stated_confidence" else None
         staging.report_rows("pairs", column, literal(reason), f"where {wrong}", hint)
     for (question_set,) in run("select distinct qset from pairs where qset is not null order by 1").fetchall():
-        dataset = f"{collection}-{dataset_id(question_set)}"
-        _add_question_set(file, dataset, question_set, staging, options)
-        for column, elicitation in KINDS:
-            _add_pairs(file, dataset, question_set, column, elicitation, staging, options)
+        _add_question_set(file, f"{collection}-{dataset_id(question_set)}", question_set, staging, options)
     run("drop table pairs")
 
 
 def _add_question_set(file: TableFile, dataset: str, question_set: str, staging: Staging, options: ImportOptions) -> None:
-    """Add the questions of a set, unless the dataset already has them all."""
-    sql = "select distinct question_id from pairs where qset = $q and question_id is not null"
-    ids = {question for (question,) in staging.connection.execute(sql, {"q": question_set}).fetchall()}
-    if ids <= known_questions(staging, dataset).keys() and not options.replace:
-        return
-    staging.add_dataset(
-        file.name, dataset, kind="single", title=f"LifeEval: {question_set}",
-        source="LifeEval (arXiv 2605.23909), confidence and correctness on other question sets, as released", licence="MIT",
-    )  # fmt: skip
-    sql = """select $dataset as dataset, question_id, min(ordinal) as ordinal from pairs
-        where qset = $q and question_id is not null group by question_id"""
-    staging.add("questions", file, sql, {"dataset": dataset, "q": question_set})
-
-
-def _add_pairs(
-    file: TableFile, dataset: str, question_set: str, column: str, elicitation: str, staging: Staging, options: ImportOptions
-) -> None:
-    """Add the runs of one kind of confidence. A model without any gets no run."""
-    divisor = 100 if options.percent and column == "stated_confidence" else 1
-    parameters = {"q": question_set}
-    known = f"""select llm, question_id, try_cast({column} as double) / {divisor} as confidence, correct, ordinal from pairs
-        where qset = $q and llm in (
-            select llm from pairs where qset = $q and try_cast({column} as double) is not null)"""
-    for model, count in staging.connection.execute(
-        f"select llm, count(*) from ({known}) where confidence is null group by 1 order by 1", parameters
-    ).fetchall():
-        staging.skip(RunKey(dataset, model, elicitation), {NO_CONFIDENCE: count})
-    sql = f"""select $dataset as dataset, llm as model, $elicitation as elicitation, question_id, 0 as clue, confidence,
-            correct, if(confidence is null, 'no_confidence', null) as state, ordinal from ({known})"""
-    staging.add("responses", file, sql, parameters | {"dataset": dataset, "elicitation": elicitation})
+    """Add the questions of a set, unless the dataset already has them all, and a run for each model and kind of confidence."""
+    run, of_set = staging.connection.execute, {"q": question_set}
+    sql = "select question_id, min(ordinal) as ordinal from pairs where qset = $q and question_id is not null group by 1"
+    ids = {question for question, _ in run(sql, of_set).fetchall()}
+    if options.replace or not ids <= known_questions(staging, dataset).keys():
+        staging.add_dataset(
+            file.name, dataset, kind="single", title=f"LifeEval: {question_set}",
+            source="LifeEval (arXiv 2605.23909), confidence and correctness on other question sets, as released", licence="MIT",
+        )  # fmt: skip
+        staging.add("questions", file, f"select $dataset as dataset, * from ({sql})", of_set | {"dataset": dataset})
+    for column, elicitation in KINDS:  # a model without any confidence of a kind gets no run
+        divisor = 100 if options.percent and column == "stated_confidence" else 1
+        known = f"""select llm, question_id, try_cast({column} as double) / {divisor} as confidence, correct, ordinal from pairs
+            where qset = $q and llm is not null qualify count(confidence) over (partition by llm) > 0"""
+        unstated = f"select llm, count(*) from ({known}) where confidence is null group by 1 order by 1"
+        for model, count in run(unstated, of_set).fetchall():
+            staging.skip(RunKey(dataset, model, elicitation), {NO_CONFIDENCE: count})
+        sql = f"""select $dataset as dataset, llm as model, $elicitation as elicitation, question_id, 0 as clue, confidence,
+                correct, if(confidence is null, 'no_confidence', null) as state, ordinal from ({known})"""
+        staging.add("responses", file, sql, of_set | {"dataset": dataset, "elicitation": elicitation})

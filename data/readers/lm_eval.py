@@ -74,18 +74,14 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The content of one line: a question with its options, none if the answer was generated, and the answer.
-
-    ``filtered`` names the filter. ``question`` and ``given`` are arguments of ``EvaluationLog.add_question`` and ``add_answer``;
-    ``given["correct"]`` is in [0, 1], or None if the line does not say.
-    """
+    """The content of one line: a question with its options, none if the answer was generated, and the answer."""
 
     question_id: str
     line: int
-    filtered: str
+    filtered: str  # the name of the filter
     options: list[str]
-    question: tuple[str, str | None, str, str | None]
-    given: dict[str, Any]
+    question: tuple[str, str | None, str, str | None]  # arguments of ``EvaluationLog.add_question``
+    given: dict[str, Any]  # arguments of ``add_answer``; ``correct`` is in [0, 1], or None if the line does not say
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -100,25 +96,22 @@ def _sample_files(folder: Path) -> Iterator[Path]:
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None:
-        file = incoming.file
-        own_path = incoming.path if incoming.path.name == incoming.name else None
-        results = _results(own_path) if own_path else {}
-        model = options.model or (_model_of(results, own_path.parent.name) if own_path else None)
-        _read_file(file, Path(incoming.name).name, model, results, staging, options)
+        own = incoming.path.name == incoming.name  # and not the path of an upload
+        results = _results(incoming.path) if own else {}
+        model = options.model or (_model_of(results, incoming.path.parent.name) if own else None)
+        _read_file(incoming.file, Path(incoming.name).name, model, results, staging, options)
         return
     paths = _latest(list(_sample_files(incoming.folder)), incoming, staging)
     tasks = {match["task"] for path in paths if (match := NAME.fullmatch(path.name))}
     if options.dataset and len(tasks) > 1:
         reason = f"the files are of several tasks ({', '.join(sorted(tasks))[:200]}), each a separate dataset"
         raise refuse(incoming.name, f"{reason}; import one task at a time to name its dataset")
-    outermost = None if incoming.folder.parent == staging.workspace else incoming.folder.name
 
     def read_one(path: Path) -> None:
-        relative = path.relative_to(incoming.folder or path.parent)
-        file = staging.open(path, f"{incoming.name}/{relative}")
+        file = staging.open(path, f"{incoming.name}/{path.relative_to(incoming.folder or path.parent)}")
         results = _results(path)
-        model = options.model or _model_of(results, relative.parent.name or outermost)
-        _read_file(file, path.name, model, results, staging, options)
+        folder_name = None if path.parent.parent == staging.workspace else path.parent.name
+        _read_file(file, path.name, options.model or _model_of(results, folder_name), results, staging, options)
 
     read_each([partial(read_one, path) for path in paths], staging)
 
@@ -127,8 +120,7 @@ def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Pat
     """Keep only the file of samples with the latest date for each folder and task, and warn how many were left out."""
     latest: dict[tuple[Path, str], Path] = {}
     for path in sorted(paths, key=lambda path: path.name):
-        match = NAME.fullmatch(path.name)
-        if match:
+        if match := NAME.fullmatch(path.name):
             latest[path.parent, match["task"]] = path
     reason = "the same folder has later samples of the task"
     staging.report.warn_left_out(incoming.name, "file", {reason: len(paths) - len(latest)})
@@ -159,18 +151,22 @@ def _read_file(
     dataset = options.dataset or (dataset_id(task) if task else None)
     if not dataset:
         raise refuse(file.name, "which task is this? The file is not named samples_<task>_<date>.jsonl", hint="dataset")
-    samples = list(_samples(file, staging))
+    read = list(_samples(file, staging))
+    samples = [sample for sample in read if isinstance(sample, Sample)]
+    staging.report.problems += [problem for problem in read if isinstance(problem, Problem)]
+    if not read and not staging.report.problems:
+        raise refuse(file.name, "there are no samples in this file")
     log = EvaluationLog(
         file.name, dataset, title=task or dataset, source=f"lm-evaluation-harness, task {task or dataset}", model=model,
         classes=shared_classes([sample.options for sample in samples]), date=(match["date"] or "")[:10] if match else "",
     )  # fmt: skip
-    filters = {sample.filtered for sample in samples}
+    several_filters = len({sample.filtered for sample in samples}) > 1
     if {len(sample.options) for sample in samples} == {1}:
         raise NothingToCalibrate(file.name, ONE_LIKELIHOOD)
     of_task = as_dict(as_dict(results.get("results")).get(str(task)))
     for sample in samples:
         elicitation, metrics = (UNSTATED, METRICS) if "guess" in sample.given else (ELICITATION, ["acc"])
-        if len(filters) > 1 or sample.filtered != PLAIN_FILTER:
+        if several_filters or sample.filtered != PLAIN_FILTER:
             elicitation += f" ({sample.filtered})"
         stated = (number(of_task.get(f"{metric},{sample.filtered}")) for metric in metrics)
         if (published := next((share for share in stated if share is not None), None)) is not None:
@@ -189,34 +185,22 @@ def _read_file(
     log.add_to(staging, options)
 
 
-def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
-    """Yield the samples of a file, generated ones only if no line has a likelihood. Bad lines are reported."""
+def _samples(file: TableFile, staging: Staging) -> Iterator[Sample | Problem]:
+    """Yield the samples of a file, generated ones only if no line has a likelihood. Bad lines are problems."""
     generated: list[tuple[int, dict[str, Any]]] = []
-    read = 0
+    read = False
     for line, row in _rows(file, staging):
         if missing := [key for key in sorted(KEYS) if row.get(key) is None]:
-            staging.report.problems.append(Problem(file.name, line, ", ".join(missing), None, "this key is missing"))
-            continue
-        logarithms = likelihoods(row["filtered_resps"])
-        if logarithms is None:
+            yield Problem(file.name, line, ", ".join(missing), None, "this key is missing")
+        elif (logarithms := likelihoods(row["filtered_resps"])) is None:
             generated.append((line, row))
-            continue
-        sample = _sample(file.name, line, row, logarithms)
-        if isinstance(sample, Problem):
-            staging.report.problems.append(sample)
         else:
-            read += 1
+            sample = _sample(file.name, line, row, logarithms)
+            read = read or isinstance(sample, Sample)
             yield sample
     reason = "no pairs of a log-likelihood and whether it is the greedy choice"
     for line, row in generated:
-        answered = Problem(file.name, line, "filtered_resps", None, reason) if read else _sample(file.name, line, row, None)
-        if isinstance(answered, Problem):
-            staging.report.problems.append(answered)
-        else:
-            yield answered
-    read += len(generated)
-    if not read and not staging.report.problems:
-        raise refuse(file.name, "there are no samples in this file")
+        yield Problem(file.name, line, "filtered_resps", None, reason) if read else _sample(file.name, line, row, None)
 
 
 def _rows(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -340,16 +324,12 @@ def _right_option(target: object, options: Sequence[str], best: int, correct: fl
     The target is the number of an option or its text. If it could be both, the one that agrees with ``acc`` (``correct``) on the
     option that the model chose (``best``) counts.
     """
-    text = str(target).strip()
+    text, names = str(target).strip(), letters(len(options))
     candidates = [int(text)] if re.fullmatch(r"\d{1,4}", text) and int(text) < len(options) else []
     candidates += [options.index(text)] if text in options else []
-    if not candidates and text in letters(len(options)):
-        candidates = [letters(len(options)).index(text)]
+    candidates = candidates or [n for n, name in enumerate(names) if name == text] or [best] * (correct == 1)
     agreeing = [index for index in candidates if correct in (0, 1) and (index == best) == (correct == 1)]
-    if correct == 1 and not candidates:
-        return best
-    chosen = agreeing or candidates
-    return chosen[0] if chosen else None
+    return next(iter(agreeing or candidates), None)
 
 
 def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[str]) -> str:
@@ -360,10 +340,8 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     else:
         values = [part for name in PARTS if (part := fields.get(name))]
         parts = ["\n".join(map(str, part)) if isinstance(part, list) else str(part) for part in values]
-    if not parts:
-        parts = [f"{key}: {value}" for key, value in doc.items() if isinstance(value, str) and value]
-    if not parts and pairs:
-        parts = [pairs[0][0]]
+        parts = parts or [f"{key}: {value}" for key, value in doc.items() if isinstance(value, str) and value]
+        parts = parts or [context for context, _ in pairs[:1]]
     names, choices = letters(len(options)), _choices(doc)
     shown = choices if options == names and len(choices) == len(options) else options
     text = "\n".join(part.strip() for part in parts)

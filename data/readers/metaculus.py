@@ -46,7 +46,7 @@ BINARY, CHOICE = "binary", "multiple_choice"
 VOID = ("annulled", "ambiguous")
 # Forecasts have a probability for each option that ever existed; earlier exports have one column of options.
 OPTIONS = ("MC Options (All)", "MC Options (Current)", "MC Options", "Options")
-FORECASTER = "Forecaster (Anonymized)"
+FORECASTER, SHARES = "Forecaster (Anonymized)", "Probability Yes Per Category"
 HASH_DIGITS = 12
 MAX_LIST_LENGTH = 100_000  # characters of a cell that holds a list
 MAX_FORECASTERS = 1000
@@ -94,11 +94,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if len(paths[FORECASTS]) > 1:
         raise refuse(incoming.name, f"there are several {FORECASTS} in it; import one export at a time")
     files = {name: staging.open(exports[0], f"{incoming.name}/{name}") for name, exports in paths.items()}
-    dataset = options.dataset or (SERIES if options.series else DATASET)
-    title = "Metaculus, over time" if options.series else "Metaculus"
+    dataset, title = (SERIES, "Metaculus, over time") if options.series else (DATASET, "Metaculus")
     log = EvaluationLog(
-        incoming.name, dataset, title, source="Metaculus, exported data", model=None, moments=_moments(options.series)
-    )
+        incoming.name, options.dataset or dataset, title, source="Metaculus, exported data", model=None,
+        moments=_moments(options.series),
+    )  # fmt: skip
     questions, exported = _questions(log, files[QUESTIONS], staging)
     if questions and not any(question.options for question in questions.values()):
         log.classes, log.kind = [YES, NO], FORECAST
@@ -154,19 +154,17 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
         elif kind not in (BINARY, CHOICE):
             left_out["asking for a number or a date"] += 1
         else:
-            options = next((list_ for name in OPTIONS if (list_ := _list(row.get(name, "")))), []) if kind == CHOICE else []
-            names = [str(option) for option in options] or [YES, NO]
+            stated = next((some for name in OPTIONS if kind == CHOICE and (some := _list(row.get(name, "")))), [])
+            names = [*map(str, stated)] or [YES, NO]
             answer = resolution.lower() if kind == BINARY else resolution
             if answer not in names:
                 reason = f"must be one of: {', '.join(names)}"
                 log.problems.append(Problem(file.name, line, "Resolution", resolution[:80], reason))
                 continue
-            close = next((time for name in CLOSES if (time := _time(log, file, line, row, name))), None)
-            opening = next((time for name in OPENINGS if (time := _time(log, file, line, row, name))), None)
-            text = row.get("Question Title") or row["Question ID"]
-            questions[row["Question ID"]] = Question(
-                row["Question ID"], text, answer, names if kind == CHOICE else [], opening, close, line
-            )
+            times = ((_time(log, file, line, row, name) for name in columns) for columns in (CLOSES, OPENINGS))
+            close, opening = (next(filter(None, some), None) for some in times)
+            text, options = row.get("Question Title") or row["Question ID"], names if kind == CHOICE else []
+            questions[row["Question ID"]] = Question(row["Question ID"], text, answer, options, opening, close, line)
     staging.report.warn_left_out(file.name, "question", left_out)
     if not questions and not log.problems:
         raise refuse(file.name, "no question of this export was resolved to yes, no or an option")
@@ -186,7 +184,7 @@ def _forecasts(
         question = questions.get(row["Question ID"])
         if question is None:  # questions that were exported but left out are counted already
             left_out[UNKNOWN] += row["Question ID"] not in exported
-        elif not (row.get("Probability Yes") or row.get("Probability Yes Per Category")):
+        elif not (row.get("Probability Yes") or row.get(SHARES)):
             left_out[NO_PROBABILITY] += 1
         elif not row["Start Time"]:
             log.problems.append(Problem(file.name, line, "Start Time", None, "a value is required here"))
@@ -254,33 +252,28 @@ def _forecaster(row: Mapping[str, str]) -> str:
 def _add_forecast(
     log: EvaluationLog, file: TableFile, forecaster: str, question: Question, forecast: Forecast, clue: int = 0
 ) -> None:
-    place = f"{FORECASTS}, line {forecast.line}"
-    stated = _list(forecast.row.get("Probability Yes Per Category", ""))
+    place, cell = f"{FORECASTS}, line {forecast.line}", forecast.row.get(SHARES, "")
+    stated = _list(cell)
+    correct = None
     if not question.options:
         probability: object = forecast.row.get("Probability Yes") or (stated[-1] if stated else None)
         share = number(probability)
-        if log.kind != FORECAST and share is not None and 0 <= share < 0.5:  # as with options, the guess is the likeliest answer
-            shares_of_sides = {YES: share, NO: 1 - share}
-            log.add_answer(
-                question.question_id, ELICITATION, place, model=forecaster, guess=NO, options=shares_of_sides, clue=clue
-            )
-        else:
+        if log.kind == FORECAST or share is None or not 0 <= share < 0.5:
             log.add_forecast(question.question_id, ELICITATION, place, probability, forecaster, clue)
-        return
-    shares = [number(share) if share is not None else 0.0 for share in stated]
-    total = sum(share for share in shares if share is not None)
-    if len(shares) != len(question.options) or None in shares or not total > 0:
-        reason = f"must be a list of {len(question.options)} probabilities, one for each option of the question"
-        column = "Probability Yes Per Category"
-        cell = forecast.row.get(column, "")[:80]
-        log.problems.append(Problem(file.name, forecast.line, column, cell, reason))
-        return
-    options = {name: share or 0.0 for name, share in zip(question.options, shares, strict=True)}
-    best = max(options, key=lambda name: options[name])
+            return
+        best, options = NO, {YES: share, NO: 1 - share}  # as with options, the guess is the likeliest answer
+    else:
+        shares = [number(share) if share is not None else 0.0 for share in stated]
+        if len(shares) != len(question.options) or None in shares or not sum(share or 0.0 for share in shares) > 0:
+            reason = f"must be a list of {len(question.options)} probabilities, one for each option of the question"
+            log.problems.append(Problem(file.name, forecast.line, SHARES, cell[:80], reason))
+            return
+        options = {name: share or 0.0 for name, share in zip(question.options, shares, strict=True)}
+        best = max(options, key=options.__getitem__)
+        correct = float(best == question.resolution)
     log.add_answer(
-        question.question_id, ELICITATION, place, model=forecaster, guess=best, options=options,
-        correct=float(best == question.resolution), clue=clue,
-    )  # fmt: skip
+        question.question_id, ELICITATION, place, model=forecaster, guess=best, options=options, correct=correct, clue=clue
+    )
 
 
 def _list(cell: str) -> list[object]:

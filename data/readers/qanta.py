@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH,
 from data.plurals import counted
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
-from data.readers.shared.evaluation_log import add_table, as_dict, as_list, clean, json_lines, whole
+from data.readers.shared.evaluation_log import add_table, as_dict, as_dicts, clean, json_lines, whole
 from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions
 from data.store.gradings import grading_name
 
@@ -121,9 +121,8 @@ def _kind(name: str, start: bytes) -> str | None:
 
 
 def _question_ids(packets: list[Incoming]) -> set[str]:
-    tossups = [tossup for file in packets for tossup in as_list(file.document)]
-    qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
-    return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
+    qids = [tossup.get("qid") for file in packets for tossup in as_dicts(file.document)]
+    return {question_id(qid) for qid in qids if isinstance(qid, str)}
 
 
 def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
@@ -141,12 +140,11 @@ def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
             continue
         category = tossup.get("category") or as_dict(tossup.get("metadata")).get("category")
         answer = tossup.get("answerline") or tossup.get("answer")
-        identity = question_id(clean(tossup["qid"]) or "")
+        identity = question_id(tossup["qid"])
         questions.append(
             PlayedQuestion(identity, None, str(answer) if answer else None, str(category) if category else None, None, place)
         )
-        parts = sentences(" ".join(tokens))
-        ends = [*accumulate(len(part.split(" ")) for part in parts)]
+        ends = [*accumulate(len(part.split(" ")) for part in sentences(" ".join(tokens)))]
         clues += _clue_rows(identity, tokens, ends if ends[-1:] == [len(tokens)] else [len(tokens)], place)
     add_questions(staging, file.name, dataset, questions)
     add_table(staging, "clues", file.name, dataset, clues, CLUES)
@@ -160,21 +158,16 @@ def _tokens(tossup: dict[str, Any]) -> list[str]:
         return TAG.sub(lambda tag: " [media] " if "multimodal" in tag.group() else "", text).split()
     if all(isinstance(token.get("position"), int) for token in tokens):
         tokens = sorted(tokens, key=lambda token: token["position"])
-    contents = ((clean(token.get("content")) or "").split() or [f"[{_kind_of(token)}]"] for token in tokens)
+    kinds = ("".join(filter(str.isalnum, str(token.get("type") or "media")))[:20] for token in tokens)
+    contents = ((clean(token.get("content")) or "").split() or [f"[{kind}]"] for token, kind in zip(tokens, kinds, strict=True))
     return ["\u00a0".join(parts) for parts in contents]
 
 
-def _kind_of(token: dict[str, Any]) -> str:
-    return "".join(letter for letter in str(token.get("type")) if letter.isalnum())[:20] if token.get("type") else "media"
-
-
-def _clue_rows(question: str, tokens: list[str], ends: Iterable[int], place: str) -> list[dict[str, Any]]:
-    rows, start = [], 0
-    for clue, end in enumerate(ends):
-        text = " ".join(tokens[start:end])
-        rows.append({"question_id": question, "clue": clue, "text": text, "word_end": end, "place": place})
-        start = end
-    return rows
+def _clue_rows(question: str, tokens: list[str], ends: Sequence[int], place: str) -> list[dict[str, Any]]:
+    return [
+        {"question_id": question, "clue": clue, "text": " ".join(tokens[start:end]), "word_end": end, "place": place}
+        for clue, (start, end) in enumerate(pairwise((0, *ends)))
+    ]
 
 
 def _lengths(dataset: str, staging: Staging) -> dict[str, int]:
@@ -195,10 +188,8 @@ def _add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> 
     again = d | {"q": [*brought], "files": files}  # questions that another packet of this import lacked, and this one has
     names = "select question_id from questions_read where dataset = $d and list_contains($files::integer[], file)"
     for table in ("clues_read", "questions_read"):
-        run(
-            f"delete from {table} where dataset = $d and list_contains($q::varchar[], question_id) and question_id in ({names})",
-            again,
-        )
+        where = f"dataset = $d and list_contains($q::varchar[], question_id) and question_id in ({names})"
+        run(f"delete from {table} where {where}", again)
     known = run("select question_id from questions_read where dataset = $d", d).fetchall()
     if stored:
         _read_stored(staging, dataset, {*brought, *(question for (question,) in known)})
@@ -228,22 +219,13 @@ def _read_stored(staging: Staging, dataset: str, others: Collection[str]) -> Non
 
 @dataclass
 class Run:
-    """The outputs of one system.
-
-    Attributes:
-        model: owner and system.
-        outputs: question -> outputs, each with its place for reports.
-        files: question -> the file with its outputs.
-        gradings: from other files with the same outputs: name of the grading -> place of the output -> correctness that the file
-            states.
-        again: name of the grading -> the files that it is from.
-    """
+    """The outputs of one system, whose name begins with its owner's. Gradings are from other files with the same outputs."""
 
     model: str
-    outputs: dict[str, list[tuple[str, dict[str, Any]]]] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    gradings: dict[str, dict[str, object]] = field(default_factory=dict)
-    again: dict[str, list[str]] = field(default_factory=dict)
+    outputs: dict[str, list[tuple[str, dict[str, Any]]]] = field(default_factory=dict)  # question -> with places for reports
+    files: dict[str, str] = field(default_factory=dict)  # question -> the file with its outputs
+    gradings: dict[str, dict[str, object]] = field(default_factory=dict)  # name -> place of the output -> stated correctness
+    again: dict[str, list[str]] = field(default_factory=dict)  # name of a grading -> the files that it is from
 
 
 def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: ImportOptions) -> None:
@@ -268,13 +250,9 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     """Cut questions where the runs were asked, or check that they are. Returns question -> position in its run files -> clue."""
     run, d = staging.connection.execute, {"d": dataset}
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
-    by_runs_of_this_import = run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
-    known: dict[str, list[int]] = dict(by_runs_of_this_import)
-    if answered := staging.answered(dataset):
-        sql = """select question_id, list(word_end order by clue) from store.clues
-            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1"""
-        stored = run(sql, d | {"answered": answered})
-        known = dict(stored.fetchall()) | known
+    of_this_import = run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
+    answered = set(staging.answered(dataset))
+    known = {question: ends for question, ends in _stored_ends(dataset, staging) if question in answered} | dict(of_this_import)
     shortened: list[str] = []
     result: dict[str, dict[int, int]] = {}
     new: dict[str, list[int]] = {}
@@ -293,8 +271,8 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
             known_ends = known.get(question) or new.get(question)
             if known_ends is None:
                 new[question] = known_ends = ends if ends[-1:] == [lengths[question]] else [*ends, lengths[question]]
-            if not set(ends) <= set(known_ends):
-                places = ", ".join(map(str, sorted(set(ends) - set(known_ends))[:5]))
+            if others := sorted(set(ends) - set(known_ends)):
+                places = ", ".join(map(str, others[:5]))
                 reason = (
                     f"{system.model} was asked after {places} tokens, where no clue of the question ends: all runs of a question "
                     "are asked at the same positions"
@@ -318,13 +296,15 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     return result
 
 
+def _stored_ends(dataset: str, staging: Staging) -> list[tuple[str, list[int]]]:
+    sql = "select question_id, list(word_end order by clue) from store.clues where dataset = $d group by 1"
+    return staging.connection.execute(sql, {"d": dataset}).fetchall()
+
+
 def _cut_as_stored(dataset: str, staging: Staging) -> None:
     """Give questions that are read again their stored clues, so that they stay the same."""
-    stored = staging.connection.execute(
-        "select question_id, list(word_end order by clue) from store.clues where dataset = $d group by 1", {"d": dataset}
-    ).fetchall()
     lengths = _lengths(dataset, staging)
-    ends = {question: ends for question, ends in stored if lengths.get(question) == ends[-1]}
+    ends = {question: ends for question, ends in _stored_ends(dataset, staging) if lengths.get(question) == ends[-1]}
     if ends:
         _cut(ends, dataset, staging)
 
@@ -334,18 +314,16 @@ def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
 
     If no question of the dataset is incoming, the stored questions are read again first.
     """
-    run = staging.connection.execute
-    d = {"d": dataset}
-    if not run("select 1 from questions_read where dataset = $d limit 1", d).fetchone():
+    run, d = staging.connection.execute, {"d": dataset}
+    if not staging.is_incoming(dataset):
         names = ("title", "kind", "licence", "source", "note", "simulated")
         facts = run(f"select {', '.join(names)} from store.datasets where dataset = $d", d).fetchall()[0]
         staging.add_dataset(dataset, dataset, **dict(zip(names, facts, strict=True)))
         _read_stored(staging, dataset, ())
     sql = "select question_id, string_agg(text, ' ' order by clue) from clues_read where dataset = $d group by 1"
-    texts = run(sql, d).fetchall()
     rows = [
         row
-        for question, text in texts
+        for question, text in run(sql, d).fetchall()
         if question in ends
         for row in _clue_rows(question, text.split(" "), ends[question], f"question {question}")
     ]
@@ -415,8 +393,9 @@ def question_id(qid: str) -> str:
     >>> question_id("advvqa-packet5-t-XYZ"), question_id("umd-qanta25-01-3")
     ('XYZ', 'umd-qanta25-01-3')
     """
-    last = qid.strip().rpartition("-")[2]
-    return qid.strip() if last.isdecimal() and len(last) < 5 else last
+    whole_id = (clean(qid) or "").strip()
+    last = whole_id.rpartition("-")[2]
+    return whole_id if last.isdecimal() and len(last) < 5 else last
 
 
 def read_run(file: Incoming, run: Run, staging: Staging) -> None:
@@ -424,12 +403,12 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
     problems = staging.report.problems
     outputs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for number, row in json_lines(file.file, staging):
-        given = row.get("run_outputs")
-        if not isinstance(row.get("qid"), str) or not isinstance(given, list):
+        qid, given = row.get("qid"), row.get("run_outputs")
+        if not isinstance(qid, str) or not isinstance(given, list):
             shown = json.dumps(row, ensure_ascii=False)[:MAX_SHOWN_LENGTH]
             problems.append(Problem(file.name, number, None, shown, "a line needs a qid and a list of run_outputs"))
             continue
-        question = question_id(clean(row["qid"]) or "")
+        question = question_id(qid)
         if question in outputs:
             reason = "this question is in the file already"
             problems.append(Problem(file.name, number, "qid", question[:MAX_SHOWN_LENGTH], reason))
@@ -443,7 +422,7 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
             else:
                 outputs.setdefault(question, []).append((f"{file.name}, line {number}, output {index}", output))
     repeated = outputs.keys() & run.outputs.keys()
-    same = all([_answers(outputs[q]) == _answers(run.outputs[q]) for q in repeated])
+    same = all(sorted(map(_answer, outputs[q])) == sorted(map(_answer, run.outputs[q])) for q in repeated)
     if repeated and same:
         name = name_by_folders(run.files[min(repeated)], file.name)
         run.again.setdefault(name, []).append(file.name)
@@ -456,10 +435,6 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
         problems.append(Problem(file.name, None, "qid", None, reason))
     run.outputs |= {question: rows for question, rows in outputs.items() if question not in repeated}
     run.files |= {question: file.name for question in outputs if question not in repeated}
-
-
-def _answers(rows: list[tuple[str, dict[str, Any]]]) -> list[tuple[int, str, str]]:
-    return sorted(map(_answer, rows))
 
 
 def _answer(row: tuple[str, dict[str, Any]]) -> tuple[int, str, str]:
@@ -475,12 +450,8 @@ def scaled(positions: list[int], length: int) -> list[int]:
     if not positions or positions[-1] <= length or len(positions) > length:
         return positions
     ends = [max(1, round(position * length / positions[-1])) for position in positions]
-    for index in range(1, len(ends)):
-        ends[index] = max(ends[index], ends[index - 1] + 1)
-    ends[-1] = length
-    for index in range(len(ends) - 2, -1, -1):
-        ends[index] = min(ends[index], ends[index + 1] - 1)
-    return ends
+    ends = [*accumulate(ends, lambda before, end: max(end, before + 1))][:-1]
+    return [*accumulate((length, *reversed(ends)), lambda after, end: min(end, after - 1))][::-1]
 
 
 # -- plays -----------------------------------------------------------------------------------------------------------------

@@ -85,14 +85,13 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 def _without_dataset(incoming: Incoming, staging: Staging, named: str | None) -> Refused:
     """Return the refusal of a file that answers no stored dataset: which one has its questions, or what it lacks to make one."""
-    file = incoming.file
-    datasets: list[str] = []
+    file, known = incoming.file, ""
     if "question_id" in file.columns:
         staging.load(file, (Column("question_id"),))
         sql = """select dataset, count(*) from (select distinct question_id from loaded) join known_questions using (question_id)
-            group by 1 having count(*) >= $share * (select count(distinct question_id) from loaded) order by 2 desc, 1"""
-        datasets = [row[0] for row in staging.connection.execute(sql, {"share": MIN_SHARE_KNOWN}).fetchall()]
-    known = f"the questions are those of dataset {' or '.join(map(repr, datasets[:3]))}" if datasets else ""
+            group by 1 having count(*) >= $share * (select count(distinct question_id) from loaded) order by 2 desc, 1 limit 3"""
+        if datasets := [repr(row[0]) for row in staging.connection.execute(sql, {"share": MIN_SHARE_KNOWN}).fetchall()]:
+            known = f"the questions are those of dataset {' or '.join(datasets)}"
     if not named:
         return refuse(file.name, "which dataset do these answer?" + (f" By their ids, {known}" if known else ""), hint="dataset")
     if known:
@@ -129,8 +128,8 @@ def read_file(file: TableFile | FrameFile, staging: Staging, options: ImportOpti
     too_long |= _too_long(staging, "loaded", attributes)
     attributes = [name for name in attributes if name not in too_long]
     run = staging.connection.execute
-    stated_datasets = [] if options.dataset else run("select distinct dataset from loaded").fetchall()
-    datasets = [options.dataset] if options.dataset else [name for (name,) in stated_datasets]
+    named = [(options.dataset,)] if options.dataset else run("select distinct dataset from loaded").fetchall()
+    datasets = [name for (name,) in named]
     staging.response_attributes |= {(dataset, name): file.name for dataset in datasets for name in attributes}
     report_attributes(file.name, staging, attributes, too_long)
     scores = [name for name in SCORES if name in attributes]
@@ -183,7 +182,7 @@ def _aligned(file: TableFile | FrameFile, staging: Staging, options: ImportOptio
     text = f"any_value({PROMPT})" if PROMPT in file.columns else "null"
     own = f"select question_id, {text} from loaded where question_id is not null group by 1"
     stated = {question: (shown, None) for question, shown in staging.connection.execute(own).fetchall()}
-    ids = align_questions(file.name, options.dataset or "", stated, staging, options.align).ids
+    ids, _ = align_questions(file.name, options.dataset or "", stated, staging, options.align)
     into = quoted(f"aligned_{staging.view_of(file)}")
     sql = f"create or replace table {into} as select unnest($old::varchar[]) as old, unnest($new::varchar[]) as new"
     staging.connection.execute(sql, {"old": [*ids], "new": [*ids.values()]})

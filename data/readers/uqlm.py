@@ -48,7 +48,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         reason = "which dataset has these questions? The result says neither this nor which answers are right"
         raise refuse(name, reason, hint="dataset")
     log = EvaluationLog(name, options.dataset, title="", source="", model=options.model)
-    log.check_answerable(staging)
+    if staging.existing(log.dataset, name)["kind"] == "incremental":
+        raise refuse(name, f"the questions of dataset {log.dataset!r} have clues, but these answers do not name them")
     scorers = _scorers(name, data, len(prompts), staging)
     questions = _matched(log, [_text(prompt) for prompt in prompts], staging)
     for scorer in scorers:

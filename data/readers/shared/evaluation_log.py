@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -28,6 +28,8 @@ from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, Ta
 from data.plurals import counted
 from data.store.answer_states import State
 
+STATED = "verbalized"  # elicitation of a confidence that the model wrote
+NOT_STATED = "no confidence is stated"
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 MAX_SHIFT = 10  # of ids that are tried
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
@@ -36,10 +38,6 @@ TEXTS = ("model", "elicitation", "question_id", "clue", "guess", "confidence", "
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: pl.String for name in TEXTS}, "token_logprobs": pl.List(pl.Float64), "failed": pl.Boolean,
 }  # fmt: skip
-
-
-STATED = "verbalized"  # elicitation of a confidence that the model wrote
-NOT_STATED = "no confidence is stated"
 Content = Mapping[str, tuple[str | None, str | None]]  # text and reference answer of questions, by id
 
 
@@ -59,42 +57,29 @@ def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
                 read()
             except NothingToCalibrate as refused:
                 unusable.append(refused)
+    problems = [problem for refused in unusable for problem in refused.problems]
     if len(unusable) == len(parts):
-        raise Refused([problem for refused in unusable for problem in refused.problems])
-    problems = (problem for refused in unusable for problem in refused.problems)
+        raise Refused(problems)
     staging.report.warnings += [f"{problem.file} was left out: {problem.reason}" for problem in problems]
 
 
 @dataclass
 class EvaluationLog:
-    """The questions and answers of one task, as a reader collects them from a log.
-
-    Attributes:
-        dataset: id of the dataset that the log creates or adds to. Title, source, licence and kind are for one that it creates.
-        model: the model that answered; None if the log does not say.
-        classes: options that all questions share, in order; None if they differ.
-        percent: whether the format states confidences from 0 to 100.
-        moments: texts of the clues of every question, in order; empty if questions are shown whole. Each clue is a moment at
-            which the same question text was answered.
-        kind: blank for ``incremental`` with moments and ``single`` without.
-        problems: found so far; any of them refuses the log.
-        date: the day of the evaluation, YYYY-MM-DD; blank if the log does not say.
-        published: the accuracy that the log states, by model (None for that of the log) and elicitation.
-    """
+    """The questions and answers of one task, as a reader collects them from a log."""
 
     name: str
-    dataset: str
+    dataset: str  # that the log creates or adds to; title, source, licence and kind are for one that it creates
     title: str
     source: str
-    model: str | None
-    classes: list[str] | None = None
+    model: str | None  # that answered; None if the log does not say
+    classes: list[str] | None = None  # options that all questions share, in order; None if they differ
     licence: str | None = None
-    percent: bool = False
-    moments: tuple[str, ...] = ()
-    kind: str = ""
-    date: str = ""
-    problems: list[Problem] = field(default_factory=list)
-    published: dict[tuple[str | None, str], float] = field(default_factory=dict)
+    percent: bool = False  # whether the format states confidences from 0 to 100
+    moments: tuple[str, ...] = ()  # texts of the clues of every question, at each of which its text was answered; empty if none
+    kind: str = ""  # blank for ``incremental`` with moments and ``single`` without
+    date: str = ""  # day of the evaluation, YYYY-MM-DD; blank if the log does not say
+    problems: list[Problem] = field(default_factory=list)  # any of them refuses the log
+    published: dict[tuple[str | None, str], float] = field(default_factory=dict)  # stated accuracy, by model and elicitation
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _outputs: list[str | None] = field(default_factory=list)
@@ -155,19 +140,13 @@ class EvaluationLog:
     ) -> None:
         """Add a forecast probability of yes as an answer: the guess is yes, and the probability is its confidence."""
         share = number(probability)
-        inside = share is not None and 0 <= share <= 1
+        options = {YES: share, NO: 1 - share} if share is not None and 0 <= share <= 1 else None
         self.add_answer(
-            question_id, elicitation, place, model=model, guess=YES, confidence=probability,
-            options={YES: share, NO: 1 - share} if share is not None and inside else None, clue=clue,
-        )  # fmt: skip
+            question_id, elicitation, place, model=model, guess=YES, confidence=probability, options=options, clue=clue
+        )
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
         self._skipped[(model or self.model or "", elicitation, reason)] += rows
-
-    def check_answerable(self, staging: Staging) -> None:
-        """Raise ``Refused`` if a log without questions answers a dataset that does not exist, or whose questions have clues."""
-        if staging.existing(self.dataset, self.name)["kind"] == "incremental":
-            raise refuse(self.name, f"the questions of dataset {self.dataset!r} have clues, but these answers do not name them")
 
     def add_to(self, staging: Staging, options: ImportOptions) -> None:
         """Pass the questions and answers to the import. Raises ``Refused`` if the log as a whole does not fit."""
@@ -189,14 +168,12 @@ class EvaluationLog:
             staging.skip(key, {reason: rows})
         file = staging.add_rows(self.name, pl.DataFrame(self._answers, schema=ANSWER_SCHEMA, orient="row"))
         staging.load(file, responses_columns(percent=options.percent or self.percent))
-        # The options name one model and one elicitation. In a log with several models, each keeps its own name.
-        several_models = len({answer["model"] for answer in self._answers}) > 1
-        elicitations = {answer["elicitation"] for answer in self._answers}
+        models, elicitations = (sorted({str(answer[key]) for answer in self._answers}) for key in ("model", "elicitation"))
         if options.elicitation and len(elicitations) > 1:
-            seen = ", ".join(sorted(map(str, elicitations)))
+            seen = ", ".join(elicitations)
             raise refuse(self.name, f"this log holds several runs ({seen}); one elicitation cannot name them all")
-        if options.model and several_models:
-            seen = ", ".join(sorted({str(answer["model"]) for answer in self._answers})[:5])
+        if options.model and len(models) > 1:
+            seen = ", ".join(models[:5])
             raise refuse(self.name, f"this log holds the answers of several models ({seen}); one name cannot fit them all")
         staging.add(
             "responses",
@@ -206,11 +183,8 @@ class EvaluationLog:
                 guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
         )
         if self.date:
-            runs = {(answer["model"], answer["elicitation"]) for answer in self._answers}
-            keys = [
-                RunKey(self.dataset, options.model or str(m), options.elicitation or str(e)) for m, e in sorted(runs, key=str)
-            ]
-            staging.add_dates(self.name, dict.fromkeys(keys, self.date))
+            runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
+            staging.add_dates(self.name, {RunKey(self.dataset, *run): self.date for run in sorted(runs)})
 
     def _find_stated(self, staging: Staging, options: ImportOptions) -> None:
         """Take the confidences that outputs state by the pattern of the options, or offer the usual pattern that fits."""
@@ -249,9 +223,9 @@ class EvaluationLog:
 
     def _align(self, staging: Staging, options: ImportOptions) -> None:
         """Give questions the ids of the stored dataset, as the analyst states; otherwise say how they could be aligned."""
-        own = {question: (row["text"], row["answer"]) for question, row in self._questions.items()}
         if self.moments or options.replace:
             return
+        own = {question: (row["text"], row["answer"]) for question, row in self._questions.items()}
         renamed, offered = align_questions(self.name, self.dataset, own, staging, options.align)
         self._hint = "align" if offered else None
         if renamed:
@@ -283,10 +257,9 @@ class EvaluationLog:
         rows = [{"question_id": question, **row} for question, row in self._questions.items()]
         file = staging.add_rows(self.name, pl.DataFrame(rows, schema=QUESTION_SCHEMA, orient="row"))
         staging.load(file, QUESTIONS)
-        known = staging.dataset(self.dataset)
+        known, select = staging.dataset(self.dataset), "select $d as dataset, * from loaded"
         run, d = staging.connection.execute, {"d": self.dataset}
         incoming = bool(run("select 1 from datasets_read where dataset = $d", d).fetchone())
-        select = "select $d as dataset, * from loaded"
         if known is None or (options.replace and not incoming):
             staging.add_dataset(
                 self.name, self.dataset, kind=self._kind, title=options.title or self.title, source=self.source,
@@ -297,9 +270,9 @@ class EvaluationLog:
             return
         if known["kind"] != self._kind:
             kinds = f"of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
-            reason = f"dataset {self.dataset!r} is {kinds}"
             # Forecasts were of kind single in earlier versions.
-            raise refuse(self.name, reason, hint="replace" if self.kind == FORECAST else "dataset")
+            hint: Hint = "replace" if self.kind == FORECAST else "dataset"
+            raise refuse(self.name, f"dataset {self.dataset!r} is {kinds}", hint=hint)
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
             raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")
@@ -343,46 +316,33 @@ def add_table(
     kinds = {"integer": pl.Int64, "number": pl.Float64}
     schema = {column.name: kinds.get(column.type, pl.String) for column in columns} | {"place": pl.String}
     present = {key: kind for key, kind in schema.items() if any(key in row for row in rows[:1])}
-    cells = [{key: _storable(row[key]) for key in present} for row in rows]
+    cells = [{key: clean(cell) if isinstance(cell := row[key], str) else cell for key in present} for row in rows]
     file = staging.add_rows(name, pl.DataFrame(cells, schema=present, orient="row", strict=False))
     staging.load(file, columns)
     staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
 
 
-def _storable(cell: object) -> object:
-    return clean(cell) if isinstance(cell, str) and not cell.isascii() else cell
+def align_questions(name: str, dataset: str, own: Content, staging: Staging, align: str | None) -> tuple[dict[str, str], bool]:
+    """Return the stored id of each question of a file, none if its ids are kept, and whether advice offers to align them.
 
-
-class Alignment(NamedTuple):
-    """The stored id of each question of a file, none if its ids are kept, and whether a sentence of advice offers to align."""
-
-    ids: dict[str, str]
-    offered: bool = False
-
-
-def align_questions(name: str, dataset: str, own: Content, staging: Staging, align: str | None) -> Alignment:
-    """Return which stored questions those of a file are.
-
-    ``own`` are texts and reference answers by id. ``align`` is as in ``ImportOptions``. If it is None, and ids are unknown or
-    contradict the stored questions, a sentence of advice says whether they follow another order or are shifted. Raises
-    ``Refused`` if the questions cannot be aligned as stated.
+    ``align`` is as in ``ImportOptions``. If it is None, and ids are unknown or contradict the stored questions, a sentence of
+    advice says whether they follow another order or are shifted. Raises ``Refused`` if they cannot be aligned as stated.
     """
     known = known_questions(staging, dataset)
     if not known:
-        return Alignment({})
+        return {}, False
     if align is None:
         if all(question in known and agrees(row, known[question]) for question, row in own.items()):
-            return Alignment({})
-        count = counted(len(own), "question")
-        fit = f"all {count} are those of the dataset"
+            return {}, False
+        fit = f"all {counted(len(own), 'question')} are those of the dataset"
         if by_content(own, known):
             sentence = f"{name}: {fit}, by text and reference answer, under other ids, as after a shuffle."
         elif (offset := shift_of(own, known)) is not None:
             sentence = f"{name}: with {offset:+d} added to each id, {fit}: the ids seem to be shifted."
         else:
-            return Alignment({})
+            return {}, False
         staging.report.advice.append(sentence)
-        return Alignment({}, offered=True)
+        return {}, True
     renamed = by_content(own, known) if align == CONTENT else shifted(own, known, int(align))
     if renamed is None:
         how = "by text and reference answer" if align == CONTENT else f"with {int(align):+d} added to each id"
@@ -391,7 +351,7 @@ def align_questions(name: str, dataset: str, own: Content, staging: Staging, ali
     if changed:
         how = "by text and reference answer" if align == CONTENT else f"by adding {int(align):+d}"
         staging.report.lines.append(f"{name}: {counted(changed, 'id')} aligned with those of dataset {dataset} {how}")
-    return Alignment(renamed)
+    return renamed, False
 
 
 def agrees(own: Sequence[str | None], known: Sequence[str | None]) -> bool:
@@ -460,9 +420,7 @@ def clean(text: object) -> str | None:
 
 
 def _cell(value: object) -> str | None:
-    if isinstance(value, dict | list):
-        return clean(json.dumps(value))
-    return clean(value)
+    return clean(json.dumps(value) if isinstance(value, dict | list) else value)
 
 
 def number(value: object) -> float | None:
@@ -513,14 +471,14 @@ def as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def starts_with_keys(document: object, keys: Set[str]) -> bool:
-    """Whether a JSON document is a list whose first entry is an object with some keys."""
-    return as_dict(next(iter(as_list(document)), None)).keys() >= keys
-
-
 def as_dicts(value: object) -> list[dict[str, Any]]:
     """Return the objects in a list of a JSON document."""
     return [part for part in as_list(value) if isinstance(part, dict)]
+
+
+def starts_with_keys(document: object, keys: Set[str]) -> bool:
+    """Whether a JSON document is a list whose first entry is an object with some keys."""
+    return as_dict(next(iter(as_list(document)), None)).keys() >= keys
 
 
 def category_of(facts: Mapping[str, object]) -> str | None:
@@ -576,12 +534,8 @@ def common_start(texts: Sequence[str]) -> str:
     >>> common_start(["north", "nor"]), common_start(["a", "b"])
     ('nor', '')
     """
-    length = 0
-    for characters in zip(*texts, strict=False):
-        if len(set(characters)) > 1:
-            break
-        length += 1
-    return texts[0][:length]
+    differing = (n for n, characters in enumerate(zip(*texts, strict=False)) if len({*characters}) > 1)
+    return texts[0][: next(differing, min(map(len, texts)))]
 
 
 def letters(count: int) -> list[str]:

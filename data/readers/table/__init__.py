@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -77,7 +78,7 @@ These rules decide the rest:
 """,
 )
 # Roles without which nothing speaks for a table of answers.
-ESSENTIAL = ("confidence", "options", "correct", "wrong", "outcome", "guess")
+ESSENTIAL = {"confidence", "options", "correct", "wrong", "outcome", "guess"}
 JUDGED = {"answer", "correct", "wrong", "outcome"}  # roles that say what is right
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
@@ -95,10 +96,9 @@ def recognises(incoming: Incoming) -> bool:
 
 def is_stated(incoming: Incoming, options: ImportOptions) -> bool:
     """Whether the analyst, or a kept mapping, says what the columns of a file are, so that their names need not say it."""
-    try:
+    with suppress(Refused):
         return incoming.folder is None and any(_stated(table, options).roles for table in _read(incoming))
-    except Refused:
-        return False
+    return False
 
 
 def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
@@ -109,14 +109,8 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     columns, staging = incoming.columns, incoming.staging
     stored = bool(options.dataset and staging.dataset(options.dataset))
     complete = "question_id" in columns and columns & CONFIDENCES and columns & OWN_ANSWERS
-    if (
-        "clue" in columns
-        or columns >= LIFEEVAL_PAIRS
-        or columns >= OF_PEOPLE
-        or (stored and complete and (options.model or "model" in columns))
-    ):
-        return False
-    if not _is_table(incoming):
+    own = "clue" in columns or (stored and complete and (options.model or "model" in columns))
+    if own or columns >= LIFEEVAL_PAIRS or columns >= OF_PEOPLE or not _is_table(incoming):
         return False
     table = _read(incoming)[0]
     guesses = guess_roles(table, _stated(table, options))
@@ -124,7 +118,8 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     judged = bool({"correct", "wrong", "outcome"} & roles.keys()) or {"guess", "answer"} <= roles.keys()
     if others == {"responses"} and "question_id" not in columns:
         return True  # which a table of Clueline's own form cannot do without
-    if not judged and ("correct" not in guesses.asked or (others == {"lifeeval"} and _are_ages(table))):
+    ages = Column("Answer", table.columns.get("Answer", ())) if others == {"lifeeval"} else None  # which the life table grades
+    if not judged and ("correct" not in guesses.asked or (ages and len(ages.numbers) > len(ages.present) / 2)):
         return False
     if others == {"responses"} and stored:
         foreign = [name for role in ("model", "guess", "correct") for name in roles.get(role, ()) if role not in columns]
@@ -132,21 +127,11 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     return others != {"forecasts"} or not options.dataset
 
 
-def _are_ages(table: Table) -> bool:
-    """Whether the answers are numbers, as in LifeEval, where the life table says which of them are right."""
-    answers = Column("Answer", table.columns.get("Answer", ()))
-    return len(answers.numbers) > len(answers.present) / 2
-
-
 def _is_table(incoming: Incoming) -> bool:
     """Whether a file holds a table of answers. A workbook counts as one: no other reader can say what is wrong with it."""
-    try:
-        if incoming.is_workbook:
-            return True
-        tables = _read(incoming)
-    except Refused:
-        return False
-    return any(map(_is_of_answers, tables))
+    with suppress(Refused):
+        return incoming.is_workbook or any(map(_is_of_answers, _read(incoming)))
+    return False
 
 
 def _is_of_answers(table: Table) -> bool:
@@ -155,7 +140,7 @@ def _is_of_answers(table: Table) -> bool:
         return False
     guesses = guess_roles(table, ColumnMapping())
     asked = guesses.asked
-    return bool({*ESSENTIAL} & guesses.mapping.roles.keys()) or "guess" in asked or asked >= {"confidence", "correct"}
+    return bool(ESSENTIAL & guesses.mapping.roles.keys()) or "guess" in asked or asked >= {"confidence", "correct"}
 
 
 def _read(incoming: Incoming) -> list[Table]:
@@ -299,12 +284,9 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
 
 def _described(guesses: Guesses) -> list[str]:
     """Return a line for each role with its columns, and the reason for each."""
-    lines = []
-    for role, names in guesses.mapping.roles.items():
-        named = [f"{name} ({reason})" if (reason := guesses.reasons.get(name)) else name for name in names]
-        if role != "attribute":
-            lines.append(f"{role}: {', '.join(named)}")
-    return lines
+    named = {name: f"{name} ({reason})" if reason else name for name, reason in guesses.reasons.items()}
+    roles = guesses.mapping.roles.items()
+    return [f"{role}: {', '.join(named.get(name, name) for name in names)}" for role, names in roles if role != "attribute"]
 
 
 def _first_rows(table: Table, guesses: Guesses) -> FirstRows:

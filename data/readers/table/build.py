@@ -28,7 +28,7 @@ from data.importing.table_contract import (
 from data.importing.table_files import TableFile
 from data.plurals import counted
 from data.readers.responses import read_file, report_attributes
-from data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, with_choices
+from data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, squashed, with_choices
 from data.readers.table.cells import (
     ABSTENTIONS,
     DECLINED,
@@ -67,15 +67,12 @@ ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst|zip)
 
 @dataclass
 class Questions:
-    """The questions of one dataset, by id, with their attributes and where they are in the table.
-
-    They are ``alignable`` if a sentence of advice says how their ids could become those of the dataset.
-    """
+    """The questions of one dataset, by id, with their attributes and where they are in the table."""
 
     rows: dict[str, dict[str, str | None]] = field(default_factory=dict)
     attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    alignable: bool = False
+    alignable: bool = False  # whether a sentence of advice says how their ids could become those of the dataset
 
 
 @dataclass
@@ -92,8 +89,7 @@ class Builder:
         self.mapping = self.guesses.mapping
         self.table = replace(self.table, columns=self.table.columns | self.guesses.read_as)
         self.rows = range(len(self.table))
-        self.rounded = 0
-        self.unresolved = 0
+        self.rounded = self.unresolved = 0
         self.unread: Counter[str] = Counter()
 
     def cells(self, role: str) -> list[str | None]:
@@ -135,9 +131,8 @@ class Builder:
                     before[column] = row[column]
                 elif row[column] is not None and row[column] != before[column]:
                     reason = f"question {ids[n]!r} has a different {column} at {before['place']}"
-                    name = self.mapping.column(role)
-                    value, place = str(row[column])[:80], self.table.places[n]
-                    questions.problems.append(Problem(self.table.name, None, name, value, reason, row=place))
+                    name, value = self.mapping.column(role), str(row[column])[:80]
+                    questions.problems.append(Problem(self.table.name, None, name, value, reason, row=row["place"]))
         return by_dataset
 
     def references(self) -> list[str | None]:
@@ -168,8 +163,7 @@ class Builder:
         models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
         samples, elicitations, grades, words = self.samples(), self.elicitations(), self.cells("correct"), self.grade_words()
         parsed, abstained = ([*map(truth, self.cells(role))] for role in ("parsed", "abstained"))
-        failed = self.failures()
-        clues, outcomes = self.cells("clue"), self.cells("outcome")
+        failed, clues, outcomes = self.failures(), self.cells("clue"), self.cells("outcome")
         not_answered = ABSTENTIONS | {word for word, share in words.items() if share is None}
         declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
@@ -179,11 +173,9 @@ class Builder:
             for n in self.rows:
                 if self.is_forecast and outcomes[n] is None:
                     continue
-                state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
-                is_failed = failed[n]
+                state, share, correct, guess, is_failed = None, shares[n], corrects[n], guesses[n], failed[n]
                 declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
-                declined = declined or (grades[n] or "").lower() in not_answered or (stated[n] or "").lower() in DECLINED
-                if declined:
+                if declined or (grades[n] or "").lower() in not_answered or (stated[n] or "").lower() in DECLINED:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
                     state = "unparsed"
@@ -220,14 +212,12 @@ class Builder:
         stated = [words[text.lower()] if text and text.lower() in words else truth(text) for text in self.cells("correct")]
         if any(wrongs):
             stated = [None if (wrong := truth(text)) is None else 1 - wrong for text in wrongs]
-        guesses, answers = self.guess_cells(), self.cells("answer")
-        if not are_labels(answers) or not any(answers):
-            return stated
-        return [
-            stated[n] if stated[n] is not None or (right := answers[n]) is None
-            else float(agree(guess, right)) if (guess := guesses[n]) is not None else None
-            for n in self.rows
-        ]  # fmt: skip
+        answers = self.cells("answer")
+        if any(answers) and are_labels(answers):
+            for n, (guess, right) in enumerate(zip(self.guess_cells(), answers, strict=True)):
+                if stated[n] is None and guess is not None and right is not None:
+                    stated[n] = float(agree(guess, right))
+        return stated
 
     def grade_words(self) -> dict[str, float | None]:
         """Return what words of grades mean, by the analyst; empty if grades say right or wrong by themselves."""
@@ -249,10 +239,8 @@ class Builder:
 
     def elicitations(self) -> list[str]:
         """Return a pattern for the elicitation of each row, into which the name of the column of confidence is inserted."""
-        stated, dates = self.cells("elicitation"), self.cells("date")
-        several = (
-            sum(len(self.mapping.roles.get(role, ())) for role in ("confidence", *SCORES)) + ("options" in self.mapping.roles) > 1
-        )
+        stated, dates, roles = self.cells("elicitation"), self.cells("date"), self.mapping.roles
+        several = sum(len(roles.get(role, ())) for role in ("confidence", *SCORES)) + ("options" in roles) > 1
         patterns = []
         for n in self.rows:
             how = (stated[n] or "").replace("{", "{{").replace("}", "}}")
@@ -284,11 +272,9 @@ class Builder:
                 for n in self.rows
             ]  # fmt: skip
             result.append((OPTIONS, [share if isinstance(share, float) else None for share in chosen], whole))
-        if not self.is_forecast:
-            return result
-        return [
-            (name, shares, [p if p is None else json.dumps({YES: p, NO: 1 - p}) for p in shares]) for name, shares, _ in result
-        ]
+        if self.is_forecast:
+            result = [(name, s, [p if p is None else json.dumps({YES: p, NO: 1 - p}) for p in s]) for name, s, _ in result]
+        return result
 
     def shares_of_options(self, answers: Sequence[str | None]) -> dict[str, list[float | None]]:
         """Return the probabilities of each option, as ``answers`` spell them. Of two options, one may have no column."""
@@ -303,11 +289,13 @@ class Builder:
 
     def scores(self) -> list[tuple[str, list[float | None], list[str | None]]]:
         """Return each score that is no probability, as ``confidences`` does."""
-        names = [name for role in SCORES for name in self.mapping.roles.get(role, ())]
-        numerals = {name: [number(given(cell)) for cell in self.table.columns[name]] for name in names}
-        for name, read in numerals.items():
-            self.unread[name] += sum(map(bool, map(given, self.table.columns[name]))) - sum(map(bool, read))
-        return [(name, [numeral and numeral[0] for numeral in read], [None] * len(read)) for name, read in numerals.items()]
+        result: list[tuple[str, list[float | None], list[str | None]]] = []
+        for name in (name for role in SCORES for name in self.mapping.roles.get(role, ())):
+            texts = [*map(given, self.table.columns[name])]
+            read = [*map(number, texts)]
+            self.unread[name] += read.count(None) - texts.count(None)
+            result.append((name, [numeral and numeral[0] for numeral in read], [None] * len(read)))
+        return result
 
     def shares(self, name: str) -> list[float | None]:
         """Return a column of confidences from 0 to 1."""
@@ -345,10 +333,9 @@ class Builder:
         An attribute of questions has one value for each of them, although they are answered several times. Those in ``taken``
         are attributes of responses already.
         """
-        names = [*self.mapping.roles.get("attribute", ()), *(self.mapping.roles.get("threshold", ()))]
-        repeated = len({*ids}) <= len(ids) / 2
+        names = [name for role in ("attribute", "threshold") for name in self.mapping.roles.get(role, ())]
         of_questions = []
-        for name in names if repeated else ():
+        for name in names if len({*ids}) <= len(ids) / 2 else ():
             pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
             if len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1 and safe_name(name) not in taken:
                 of_questions.append(name)
@@ -380,18 +367,16 @@ def _stage_questions(
         known_ids = {} if builder.options.align else _as_known(staging, home, asked)
         if not known_ids:
             known_ids, asked.alignable = align_questions(table.name, home, contents, staging, builder.options.align)
-        for question, known in known_ids.items():
-            renamed[dataset, question] = known
+        renamed |= {(dataset, question): known for question, known in known_ids.items()}
     if staging.report.problems:
         return None
     of_questions, of_responses = builder.attributes(ids, _attributes_of_responses(staging, homes.values()))
     for dataset, asked in questions.items():
         asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
         for name in of_questions:
-            for n in (n for n in builder.rows if datasets[n] == dataset):
-                value = given(table.columns[name][n])
-                if value is not None:
-                    asked.attributes[renamed.get((dataset, ids[n]), ids[n]), name] = value
+            for question, home, cell in zip(ids, datasets, table.columns[name], strict=True):
+                if home == dataset and (value := given(cell)) is not None:
+                    asked.attributes[renamed.get((dataset, question), question), name] = value
         _add_questions(builder, staging, homes[dataset], asked, kind, dataset)
     return homes, renamed, of_responses
 
@@ -418,10 +403,9 @@ def stage(builder: Builder, staging: Staging) -> None:
         staging.report.warnings.append(f"{table.name}: {rows_left_out} of questions without an outcome, left out")
     if builder.rounded:
         staging.report.repaired[ROUNDED] += builder.rounded
-    for name, count in builder.unread.items():
-        if count:
-            cells = f"{counted(count, 'cell')} of {name}; these answers are kept without one"
-            staging.report.warnings.append(f"{table.name}: {UNREADABLE} from {cells}")
+    for name, count in (+builder.unread).items():
+        cells = f"{counted(count, 'cell')} of {name}; these answers are kept without one"
+        staging.report.warnings.append(f"{table.name}: {UNREADABLE} from {cells}")
 
 
 def why_in_memory(builder: Builder) -> str:
@@ -540,32 +524,27 @@ def _attributes_of_responses(staging: Staging, datasets: Collection[str]) -> set
 
 def _same_questions(staging: Staging, questions: Questions, kind: str) -> str | None:
     """Return the only dataset, stored or incoming, that has all these questions, with the same texts and answers."""
-    texts = [{row["text"], row["answer"]} - {None} for row in questions.rows.values()]
-    if not all(texts) or (not all(row["text"] for row in questions.rows.values()) and len(questions.rows) < MIN_ALIKE):
+    rows = questions.rows
+    if not all(row["text"] or (row["answer"] and len(rows) >= MIN_ALIKE) for row in rows.values()):
         return None
     sql = f"select q.* from known_questions q join datasets d using (dataset) where d.kind = {literal(kind)}"
-    known = frame(staging.connection, sql).to_dicts()
     alike: Counter[str] = Counter()
-    for row in known:
-        own = questions.rows.get(row["question_id"])
+    for row in frame(staging.connection, sql).to_dicts():
+        own = rows.get(row["question_id"])
         alike[row["dataset"]] += own is not None and all(own[key] in (None, row[key]) for key in ("text", "answer"))
-    fitting = [dataset for dataset, count in alike.items() if count == len(questions.rows)]
+    fitting = [dataset for dataset, count in alike.items() if count == len(rows)]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def _as_known(staging: Staging, dataset: str, questions: Questions) -> dict[str, str]:
     """Return the ids that a dataset has for questions of the same texts, if it has none of the table's ids."""
-    stored = staging.connection.execute(
-        "select question_id, text from store.questions where dataset = $d", {"d": dataset}
-    ).fetchall()
-    if {question for question, _ in stored} & {*questions.rows}:
+    sql = "select question_id, text from store.questions where dataset = $d"
+    stored = dict(staging.connection.execute(sql, {"d": dataset}).fetchall())
+    if stored.keys() & questions.rows.keys():
         return {}
-    by_text = {" ".join(text.split()): question for question, text in stored if text}
-    return {
-        question: by_text[plain]
-        for question, row in questions.rows.items()
-        if (plain := " ".join((row["text"] or "").split())) in by_text
-    }
+    by_text = {squashed(text): question for question, text in stored.items() if text}
+    texts = {question: squashed(row["text"]) for question, row in questions.rows.items()}
+    return {question: by_text[text] for question, text in texts.items() if text in by_text}
 
 
 def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: Questions, kind: str, stated: str) -> None:
@@ -628,7 +607,7 @@ def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[st
     if not rows:
         return
     table = builder.table
-    cells = {safe_name(name): [given(cell) for cell in table.columns[name]] for name in attributes}
+    cells = {safe_name(name): [*map(given, table.columns[name])] for name in attributes}
     longest = {name: max((len(value) for value in values if value), default=0) for name, values in cells.items()}
     too_long = {name: most for name, most in longest.items() if most > MAX_ATTRIBUTE_VALUE_LENGTH}
     report_attributes(table.name, staging, (), too_long)

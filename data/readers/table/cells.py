@@ -99,16 +99,6 @@ def number(text: str | None) -> tuple[float, bool] | None:
     return (100 * float(match[1].replace(",", ".")) / int(match[2]), True) if match else None
 
 
-def softmax(logits: Sequence[float]) -> list[float]:
-    """Return the probabilities of options from their logits, or from log-probabilities, which need not sum to one.
-
-    >>> softmax([0.0, 0.0]), [round(share, 3) for share in softmax([1.0, -1.0])]
-    ([0.5, 0.5], [0.881, 0.119])
-    """
-    weights = [math.exp(logit - max(logits)) for logit in logits]
-    return [weight / sum(weights) for weight in weights]
-
-
 def labelled_answer(output: str) -> str:
     """Return the last answer that an output names as such, in the rest of its line; the whole output if there is none.
 
@@ -129,8 +119,7 @@ def truth(text: str | None) -> float | None:
         return None
     if (known := TRUTH.get(text.lower())) is not None:
         return known
-    verdicts = VERDICT.findall(text)
-    if verdicts:
+    if verdicts := VERDICT.findall(text):
         return float(verdicts[-1]) if verdicts[-1] in "01" else None
     value = number(text)
     return value[0] if value and not value[1] and 0 <= value[0] <= 1 else None

@@ -17,18 +17,14 @@ SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 co
 
 @dataclass
 class Table:
-    """A table of texts: columns by name, of equal length; None is a missing cell.
-
-    ``places`` says where each row is. ``encoding`` is blank if the text is Unicode. ``delimiter`` is that of the large CSV of
-    which these are some rows; None if they are the whole table. ``left_out`` says which rows hold no answer.
-    """
+    """A table of texts: columns by name, of equal length; None is a missing cell."""
 
     name: str
     columns: dict[str, list[str | None]]
-    places: list[str]
-    encoding: str = ""
-    delimiter: str | None = None
-    left_out: str = ""
+    places: list[str]  # where each row is
+    encoding: str = ""  # blank if the text is Unicode
+    delimiter: str | None = None  # of the large CSV of which these are some rows; None if they are the whole table
+    left_out: str = ""  # which rows hold no answer
 
     def __len__(self) -> int:
         return len(self.places)
@@ -65,8 +61,7 @@ class Column:
     @cached_property
     def is_index(self) -> bool:
         """Whether this numbers the rows."""
-        counted = [str(n) for n in range(len(self.texts))]
-        return self.texts == counted or self.texts == [str(n + 1) for n in range(len(self.texts))]
+        return any(self.texts == [str(n + first) for n in range(len(self.texts))] for first in (0, 1))
 
     @cached_property
     def truths(self) -> list[float | None]:
@@ -75,8 +70,8 @@ class Column:
     @cached_property
     def says_truth(self) -> bool:
         """Whether these say right or wrong, or also that nothing was answered."""
-        known = {text for text in self.distinct if truth(text) is not None}
-        return bool(known) and all(text.lower() in ABSTENTIONS for text in {*self.distinct} - known)
+        unknown = [text for text in self.distinct if truth(text) is None]
+        return len(unknown) < len(self.distinct) and all(text.lower() in ABSTENTIONS for text in unknown)
 
     @property
     def is_two_valued(self) -> bool:

@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -21,8 +22,7 @@ from data.readers.table.columns import Table
 from data.readers.table.names import MODEL_NAME, roles_of, roles_of_phrase, tokens, words
 from data.readers.table.reshape import SAID, reshape
 
-MAX_BYTES = 2**28  # of a table that is read into memory as a whole
-LARGE = MAX_BYTES  # of a CSV; beyond, a sample shows what its columns are
+MAX_BYTES = LARGE = 2**28  # of a table that is read into memory as a whole; beyond, a sample of a CSV shows what its columns are
 TOO_LARGE = f"a table in the form of another project can have at most {size(MAX_BYTES)}"
 SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of the file
 DELIMITERS = ",;\t|"
@@ -100,19 +100,15 @@ def _tables_of(incoming: Incoming, staging: Staging) -> list[Table]:
 
 
 def _decoded(name: str, content: bytes) -> tuple[str, str]:
+    encodings = ["utf-8-sig", "cp1252"]
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encodings = ["utf-16"]
     elif b"\0" in content[:4096]:
         encodings = ["utf-16-le" if content[1:2] == b"\0" else "utf-16-be"]
-    else:
-        encodings = ["utf-8-sig", "cp1252"]
     for encoding in encodings:
-        try:
-            text = content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if "\0" not in text:
-            return text, encoding
+        with suppress(UnicodeDecodeError):
+            if "\0" not in (text := content.decode(encoding)):
+                return text, encoding
     raise refuse(name, NOT_TEXT)
 
 
@@ -120,13 +116,12 @@ def _decoded(name: str, content: bytes) -> tuple[str, str]:
 
 
 def _of_csv(name: str, text: str) -> tuple[Table, str]:
-    best: tuple[int, int, str] | None = None
-    for delimiter in DELIMITERS:
+    def fit(delimiter: str) -> tuple[int, int]:
+        """Return how many rows have the most usual number of fields, and this number."""
         widths = Counter(len(row) for _, row in islice(_numbered(name, text, delimiter), SAMPLE_ROWS))
-        width, rows = max(((w, n) for w, n in widths.items() if w > 1), key=lambda pair: (pair[1], pair[0]), default=(1, 0))
-        if rows and (best is None or (rows, width) > best[:2]):
-            best = (rows, width, delimiter)
-    delimiter = best[2] if best else ","
+        return max(((rows, width) for width, rows in widths.items() if width > 1), default=(0, 0))
+
+    delimiter = max(DELIMITERS, key=fit)
     return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)]), delimiter
 
 
@@ -186,19 +181,17 @@ def _names(header: Sequence[str]) -> list[str]:
 
 
 def _of_json(name: str, text: str) -> Table:
-    lines = text.split("\n")
     try:
         document = json.loads(text)
     except RecursionError:
         raise refuse(name, "this JSON nests too deeply") from None
     except ValueError as whole:
         records: list[tuple[str, Any]] = []
-        for line, content in enumerate(lines, start=1):
+        for line, content in enumerate(text.split("\n"), start=1):
             if content.strip():
-                try:
+                record = None
+                with suppress(ValueError, RecursionError):
                     record = json.loads(content)
-                except (ValueError, RecursionError):
-                    record = None
                 if not isinstance(record, dict):
                     if line == 1 and isinstance(whole, json.JSONDecodeError):
                         reason = f"this is not valid JSON: {whole.msg}, at character {whole.colno}"
@@ -301,8 +294,9 @@ def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[t
             continue
         if all(_are_objects(record.get(key) or [{}]) for _, record in records if isinstance(record.get(key) or [], list)):
             return [
-                (place, {name: value for name, value in record.items() if name != key} | {key: _renamed(entry, text, "answer")})
+                (place, facts | {key: {"answer" if name == text else name: value for name, value in entry.items()}})
                 for place, record in records
+                for facts in [{name: value for name, value in record.items() if name != key}]
                 for entry in record.get(key) or []
             ]
     return records
@@ -315,10 +309,6 @@ def _of_chat(record: dict[str, Any]) -> dict[str, Any]:
             last = {turn["role"]: turn["content"] for turn in turns}
             return record | {key: {"prompt": last.get("user"), "response": last.get("assistant")}}
     return record
-
-
-def _renamed(entry: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    return {new if name == old else name: value for name, value in entry.items()}
 
 
 def _of_parquet(incoming: Incoming, staging: Staging) -> Table:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from string import ascii_uppercase
 
-from data.readers.shared.evaluation_log import parsed
-from data.readers.table.cells import answer, flat, given, listed, number, softmax, truth
+from data.readers.shared.evaluation_log import parsed, shares
+from data.readers.table.cells import answer, flat, given, listed, number, truth
 from data.readers.table.columns import MIN_FITTING, Table
 from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
@@ -43,9 +43,9 @@ def _by_field(table: Table) -> Table:
             continue
         outputs = [_object_in(given(cell)) for cell in cells]
         stated = [output for output in outputs if output]
-        roles = {role for output in stated for key in output for role in roles_of_phrase(words(key))}
+        fields = dict.fromkeys(key for output in stated for key in output)
+        roles = {role for key in fields for role in roles_of_phrase(words(key))}
         if len(stated) >= MIN_FITTING * sum(given(cell) is not None for cell in cells) and roles & SAID:
-            fields = dict.fromkeys(key for output in stated for key in output)
             columns = {other: list(others) for other, others in table.columns.items() if other != name}
             columns |= {f"{name}.{key}": [(output or {}).get(key) for output in outputs] for key in fields}
             return replace(table, columns=columns)
@@ -69,19 +69,15 @@ def _by_answer(table: Table) -> Table:
     if len(roles & ANSWERED) < 2 or {*variables} & table.columns.keys():
         return table
     keys = [other for other in table.columns if other not in (name, named[VALUE])]
-    answers: dict[tuple[str | None, ...], dict[str, str | None]] = {}
-    places = []
-    for n, place in enumerate(table.places):
-        key = tuple(table.columns[other][n] for other in keys)
-        if key not in answers:
-            answers[key] = {}
-            places.append(place)
-        if variables[n] in answers[key]:
+    answers: dict[tuple[str | None, ...], dict[str, int]] = {}  # the number of the row of each variable
+    for n, variable in enumerate(variables):
+        rows = answers.setdefault(tuple(table.columns[other][n] for other in keys), {})
+        if rows.setdefault(variable, n) != n:
             return table  # several answers are not told apart
-        answers[key][variables[n]] = table.columns[named[VALUE]][n]
     columns = {other: [key[n] for key in answers] for n, other in enumerate(keys)}
-    columns |= {variable: [row.get(variable) for row in answers.values()] for variable in dict.fromkeys(variables)}
-    return replace(table, columns=columns, places=places)
+    values = [*table.columns[named[VALUE]], None]  # of a variable that an answer lacks
+    columns |= {variable: [values[row.get(variable, -1)] for row in answers.values()] for variable in dict.fromkeys(variables)}
+    return replace(table, columns=columns, places=[table.places[min(row.values())] for row in answers.values()])
 
 
 # -- columns of several models -----------------------------------------------------------------------------------------
@@ -155,13 +151,10 @@ def _without_path(names: list[str]) -> list[str]:
 
 def _lists(table: Table, names: Iterable[str]) -> dict[str, list[list[str] | None]]:
     """Return those of some columns that hold lists, by name: the entries of each cell, None where it is blank."""
-    starts = {name: next(filter(None, map(given, table.columns[name])), "") for name in names}
-    read = {name: [listed(given(cell)) for cell in table.columns[name]] for name, text in starts.items() if text[:1] == "["}
-    return {name: rows for name, rows in read.items() if all(map(_is_blank_or_list, rows, table.columns[name]))}
-
-
-def _is_blank_or_list(entries: list[str] | None, cell: str | None) -> bool:
-    return entries is not None or given(cell) is None
+    present = {name: [*map(given, table.columns[name])] for name in names}
+    starting = {name: cells for name, cells in present.items() if next(filter(None, cells), "").startswith("[")}
+    read = {name: [*map(listed, cells)] for name, cells in starting.items()}
+    return {name: rows for name, rows in read.items() if rows.count(None) == starting[name].count(None)}
 
 
 def _by_entry(table: Table) -> Table:
@@ -169,18 +162,18 @@ def _by_entry(table: Table) -> Table:
     if not any({*words(name)} & LISTS for name in table.columns):
         return table
     lists = _lists(table, table.columns)
-    for name, shares in lists.items():
+    for name, probable in lists.items():
         if not {*words(name)} & LISTS or not all(_probabilities(cell) != {} for cell in table.columns[name]):
             continue
         for other, entries in lists.items():
-            alike = [(e, s) for e, s in zip(entries, shares, strict=True) if e is not None and s is not None]
+            alike = [(e, s) for e, s in zip(entries, probable, strict=True) if e is not None and s is not None]
             if other == name or not alike or any(len(e) != len(s) or any(map(number, e)) for e, s in alike):
                 continue
             known = {answer(entry) for e, _ in alike for entry in e}
             references = [cells for key, cells in table.columns.items() if {*roles_of(key)} & {"answer", "either"}]
             if not any(sum(answer(text) in known for text in map(given, cells) if text) * 2 > len(alike) for cells in references):
                 continue
-            best = [max(zip(map(float, s), e, strict=True)) if e and s else None for e, s in zip(entries, shares, strict=True)]
+            best = [max(zip(map(float, s), e, strict=True)) if e and s else None for e, s in zip(entries, probable, strict=True)]
             columns = {key: cells for key, cells in table.columns.items() if key not in (name, other)}
             columns[f"predicted of {other}"] = [one and one[1] for one in best]
             columns[f"confidence of {name}"] = [one and repr(one[0]) for one in best]
@@ -244,7 +237,7 @@ def _normalised(table: Table) -> Table:
         cells = [[number(given(cell)) for cell in table.columns[name]] for name in family.values()]
         if len(family) < 2 or family.keys() not in (*firsts, *OF_ALL) or not all(map(any, cells)):
             continue
-        rows = [softmax([numeral[0] for numeral in row]) if all(row) else None for row in zip(*cells, strict=True)]
+        rows = [shares([numeral[0] for numeral in row if numeral]) if all(row) else None for row in zip(*cells, strict=True)]
         for n, name in enumerate(family.values()):
             columns[f"{name} (softmax)"] = [repr(row[n]) if row else None for row in rows]
             del columns[name]
@@ -266,12 +259,13 @@ def _probabilities(cell: str | None, of_logits: Collection[str] = ()) -> dict[st
     if (text := given(cell)) is None:
         return None
     value = parsed(text) if text[0] in "[{" else None
-    shares = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
-    if not isinstance(shares, dict) or not 1 < len(shares) <= len(ascii_uppercase):
+    stated = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
+    if not isinstance(stated, dict) or not 1 < len(stated) <= len(ascii_uppercase):
         return {}
-    numbers = [share for share in shares.values() if isinstance(share, int | float) and math.isfinite(share)]
+    numbers = [share for share in stated.values() if isinstance(share, int | float) and math.isfinite(share)]
+    if len(numbers) < len(stated):
+        return {}
     if of_logits:
-        normalise = len(numbers) == len(shares) and (isinstance(value, dict) or "logits" in of_logits)
-        return dict(zip(shares, softmax(numbers), strict=True)) if normalise else {}
-    fitting = all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares.values())
-    return shares if fitting and abs(sum(shares.values()) - 1) <= SUM_TOLERANCE else {}
+        normalised = shares(numbers) if isinstance(value, dict) or "logits" in of_logits else None
+        return dict(zip(stated, normalised, strict=True)) if normalised else {}
+    return stated if all(0 <= share <= 1 for share in numbers) and abs(sum(numbers) - 1) <= SUM_TOLERANCE else {}

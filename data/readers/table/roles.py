@@ -78,45 +78,29 @@ DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 @dataclass
 class Guesses:
-    """The roles of a table's columns.
-
-    Attributes:
-        reasons: by column, why it has its role.
-        unclear: what the table does not show for certain, and the analyst can state.
-        stated_in: the column of outputs that state a confidence by the pattern of the mapping.
-        offered: which column seems to state one, and by which usual pattern; blank if none does.
-        graded_in_words: whether it is asked what the words of a column of grades mean.
-        read_as: by column, the cells that count instead of those in the file, such as letters instead of numbers of options.
-    """
+    """The roles of a table's columns."""
 
     mapping: ColumnMapping
-    reasons: dict[str, str] = field(default_factory=dict)
-    unclear: list[Problem] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)  # by column, why it has its role
+    unclear: list[Problem] = field(default_factory=list)  # what the table does not show for certain, and the analyst can state
+    asked: set[str] = field(default_factory=set)  # the roles for which columns are offered, or explained
     notes: list[str] = field(default_factory=list)
     options_sum_to_one: bool = False
-    stated_in: str | None = None
-    offered: str = ""
-    graded_in_words: bool = False
+    stated_in: str | None = None  # the column of outputs that state a confidence by the pattern of the mapping
+    offered: str = ""  # which column seems to state one, and by which usual pattern
+    # By column, the cells that count instead of those in the file, such as letters instead of numbers of options.
     read_as: dict[str, list[str | None]] = field(default_factory=dict)
-
-    @property
-    def asked(self) -> set[str]:
-        """The roles for which columns are offered, or explained."""
-        roles = {choice.partition("=")[0] for problem in self.unclear if problem.hint != "words" for choice in problem.choices}
-        return roles | ({"correct"} if self.graded_in_words else set())
 
 
 class _Guessing:
     """The state of guessing: each step takes columns, so that no column has two roles."""
 
-    def __init__(self, table: Table, stated: ColumnMapping) -> None:
+    def __init__(self, table: Table, stated: ColumnMapping, graded: bool) -> None:
         self.name, self.rows = table.name, len(table)
         self.columns = {name: Column(name, cells) for name, cells in table.columns.items()}
         self.roles: dict[str, tuple[str, ...]] = {}
         self.result = Guesses(stated)
-        self.graded = False
-        self.asked_outcome = False
-        self.stated = stated
+        self.stated, self.graded, self.asked_outcome = stated, graded, False
         if stated.pattern:
             self._read_outputs(read_pattern(stated.pattern))
         for role, names in stated.roles.items():
@@ -176,6 +160,8 @@ class _Guessing:
         """Ask the analyst which column has which of some roles, or offer other choices."""
         names = [column.name for column in columns]
         choices = (*(f"{role}={name}" for name in names for role in roles), *choices)
+        if hint != "words":
+            self.result.asked |= {choice.partition("=")[0] for choice in choices}
         only = names[0] if len({*names}) == 1 else None
         self.result.unclear.append(Problem(self.name, 1, only, None, reason, hint, choices=choices))
 
@@ -186,17 +172,9 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     ``stated`` has those that the analyst states, which are not questioned. ``graded`` says that the dataset is stored, by whose
     answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
-    state = _Guessing(table, stated)
-    state.graded = graded
-    _flags(state)
-    _forecast(state)
-    _chosen(state)
-    _answers(state)
-    _correctness(state)
-    _options(state)
-    _confidences(state)
-    _groups(state)
-    _questions(state)
+    state = _Guessing(table, stated, graded)
+    for step in (_flags, _forecast, _chosen, _answers, _correctness, _options, _confidences, _groups, _questions):
+        step(state)
     _repeats(state, known=repeats)
     for column in state.free:
         state.take("attribute", column.name, "")
@@ -208,14 +186,14 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
 
 def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
-        named = state.named(role, NO_FLAG)
+        named = [] if state.has(role) else state.named(role, NO_FLAG)
         fitting = [column for column in named if column.is_two_valued]
         messages = [column for column in named if role == "failed" and not column.says_truth and _blank_where(state, column)]
-        if len(messages) == 1 and not fitting and not state.has(role):
+        if len(messages) == 1 and not fitting:
             state.take(role, messages[0].name, "by its name, and it has a message where nothing was answered")
-        if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
+        elif len(fitting) == 1 and role == "failed" and not _blank_where(state, fitting[0]):
             state.ask("does this say that a call got no answer?", ("failed", "wrong", "attribute"), fitting)
-        elif len(fitting) == 1 and not state.has(role):
+        elif len(fitting) == 1:
             state.take(role, fitting[0].name, "by its name, and it says yes or no")
     answered = [column for column in state.named("answered") if column.is_two_valued]
     if len(answered) == 1 and not state.has("abstained"):
@@ -274,8 +252,7 @@ def _chosen(state: _Guessing) -> None:
         if {answer(text) for text in key.distinct} <= by_option.keys() and _sum_to_one([*by_option.values()]):
             if not state.has("answer"):
                 state.take("answer", key.name, "columns of probabilities are named after these")
-            for column in by_option.values():
-                state.take("options", column.name, "it is named after an option, and these columns add up to 1")
+            _take_options(state, by_option.values())
             return
     families: dict[tuple[str, ...], dict[str, Column]] = {}
     for column in state.free:
@@ -292,9 +269,13 @@ def _chosen(state: _Guessing) -> None:
                 ]:
                     state.take("answer", key.name, f"{judged.name} says yes exactly where this is the most probable option")
                     state.take("correct", judged.name, f"it says yes exactly where {key.name} is the most probable option")
-                    for column in family.values():
-                        state.take("options", column.name, "it is named after an option, and these columns add up to 1")
+                    _take_options(state, family.values())
                     return
+
+
+def _take_options(state: _Guessing, columns: Iterable[Column]) -> None:
+    for column in columns:
+        state.take("options", column.name, "it is named after an option, and these columns add up to 1")
 
 
 def _answers(state: _Guessing) -> None:
@@ -306,39 +287,31 @@ def _answers(state: _Guessing) -> None:
     for column in [state.columns[name] for name in state.roles.get("answer", ())] or state.named("answer"):
         if column.is_list:
             state.read_as(column.name, [text and answer_line(listed(text) or [text]) for text in column.texts])
-    references = [state.column("answer")] if state.has("answer") else plain("answer")
-    guesses = [state.column("guess")] if state.has("guess") else plain("guess")
+    references = [stated] if (stated := state.column("answer")) else plain("answer")
+    guesses = [stated] if (stated := state.column("guess")) else plain("guess")
     offered = _option_columns(state)
     either = [c for c in plain(EITHER) if not (c.is_two_valued and tokens(c.name) == ("label",)) and c not in offered]
-    found_references = [column for column in references if column]
-    found_guesses = [column for column in guesses if column]
-    if len(found_guesses) > 1 or len(found_references) > 1:
-        pairs = [(a, b) for a in found_guesses for b in found_references]
-        if pairs:
-            # Of a reasoning and the answer extracted from it, the latter has the values of the reference.
-            best = max(pairs, key=lambda pair: (_overlap(*pair), -pair[0].length))
-            found_guesses, found_references = [best[0]], [best[1]]
-        else:
-            found_guesses = sorted(found_guesses, key=lambda column: column.length)[:1]
-            found_references = found_references[:1]
+    guess, reference = min(guesses, key=lambda column: column.length, default=None), next(iter(references), None)
+    if guess and reference and len(guesses) + len(references) > 2:
+        # Of a reasoning and the answer extracted from it, the latter has the values of the reference.
+        pairs = [(a, b) for a in guesses for b in references]
+        guess, reference = max(pairs, key=lambda pair: (_overlap(*pair), -pair[0].length))
     why = "by its name"
-    if not found_references and found_guesses:
+    if guess and not reference:
         named = [c for c in state.named("correct") if {*tokens(c.name)} <= STRONG_CORRECT and _is_answer(c) and not c.says_truth]
-        found_references = [column for column in named if _overlap(found_guesses[0], column)][:1]
-    if not found_references and found_guesses:
-        shared = [c for c in either if _overlap(found_guesses[0], c) or _translation(state, found_guesses[0], c)]
+        reference = next((column for column in named if _overlap(guess, column)), None)
+    if guess and not reference:
+        shared = [c for c in either if _overlap(guess, c) or _translation(state, guess, c)]
         if len(shared) == 1:
-            found_references, why = shared, f"it is an answer, and {found_guesses[0].name} is the model's"
-            either = []
-    elif found_references and not found_guesses and either:
-        best_of = sorted(either, key=lambda column: (-_overlap(column, found_references[0]), column.length))
-        found_guesses = best_of[:1]
-    elif not found_references and not found_guesses and len(either) == 1:
-        found_references, found_guesses = (either, []) if tokens(either[0].name) == ("label",) else ([], either)
-    for role, columns in (("answer", found_references), ("guess", found_guesses)):
-        if columns and not state.has(role):
-            state.take(role, columns[0].name, why if role == "answer" else "by its name")
-    if found_guesses and found_references and (other := _translation(state, found_guesses[0], found_references[0])):
+            reference, why = shared[0], f"it is an answer, and {guess.name} is the model's"
+    elif (right := reference) and not guess:
+        guess = min(either, key=lambda column: (-_overlap(column, right), column.length), default=None)
+    elif not guess and len(either) == 1:
+        guess, reference = (None, either[0]) if tokens(either[0].name) == ("label",) else (either[0], None)
+    for role, chosen, reason in (("answer", reference, why), ("guess", guess, "by its name")):
+        if chosen and not state.has(role):
+            state.take(role, chosen.name, reason)
+    if guess and reference and (other := _translation(state, guess, reference)):
         state.read_as(*other)
 
 
@@ -403,104 +376,90 @@ def _agreement(state: _Guessing) -> list[float | None] | None:
 
 
 def _correctness(state: _Guessing) -> None:
-    for column in (
-        c for c in (*state.named("correct"), state.column("correct")) if c and {*c.numbers} in ({0, 100}, {0, 50, 100})
-    ):
-        state.read_as(column.name, [numeral and f"{numeral[0] / 100:g}" for numeral in map(number, column.texts)])
+    """Find the column that says whether answers are right, or ask for what is lacking. The first case that fits decides."""
+    for column in (*state.named("correct"), *filter(None, [state.column("correct")])):
+        if {*column.numbers} in ({0, 100}, {0, 50, 100}):
+            state.read_as(column.name, [numeral and f"{numeral[0] / 100:g}" for numeral in map(number, column.texts)])
     if state.has("correct", "wrong", "outcome") or state.asked_outcome:
         return
-    named = [column for column in state.named("correct", OTHERS_CORRECT) if column.says_truth]
+    of_answers = state.named("correct", OTHERS_CORRECT)
+    named = [column for column in of_answers if column.says_truth]
     plain = [column for column in named if _is_plain(column)]
     strong = [column for column in plain if {*tokens(column.name)} & STRONG_CORRECT]
-    weak = [column for column in plain if column not in strong and column.is_two_valued]
-    agreed = _agreement(state)
-
-    def fits(column: Column) -> bool:
-        pairs = [(a, b) for a, b in zip(column.truths, agreed or (), strict=False) if a is not None and b is not None]
-        return bool(pairs) and all(a == b for a, b in pairs)
-
-    proven = [column for column in (*named, *state.free) if agreed and column.is_two_valued and fits(column)]
-    if proven:
-        pair = f"{state.roles['guess'][0]} is {state.roles['answer'][0]}"
-        state.take("correct", proven[0].name, f"it says yes exactly where {pair}")
-        return
-    candidates = _different(strong) or _different(weak)
+    candidates = _different(strong) or _different([c for c in plain if c not in strong and c.is_two_valued])
     most = max((len(column.present) for column in candidates), default=0)
     candidates = [column for column in candidates if len(column.present) >= most / MAX_SPARSER]
+    agreed = _agreement(state)
+
+    def compared(column: Column) -> list[bool]:
+        """Return for each row in which guess and reference are labels whether a column says what comparing them says."""
+        return [a == b for a, b in zip(column.truths, agreed or (), strict=False) if None not in (a, b)]
+
+    proven = [c for c in (*named, *state.free) if agreed and c.is_two_valued and (same := compared(c)) and all(same)]
     wrong = [column for column in state.named("wrong") if column.is_two_valued]
-    if not candidates and len(wrong) == 1:
-        state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
-        return
     verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
     verdicts = [column for column in verdicts if not {*tokens(column.name)} & OTHERS_CORRECT]
-    if not candidates and len(verdicts) == 1:
-        state.take("correct", verdicts[0].name, "it says correct and incorrect")
-        return
-    graded = [c for c in state.named("correct", OTHERS_CORRECT) if _is_plain(c) and c.has_words]
-    if not candidates and agreed is None and graded:
-        _grades_in_words(state, graded[0])
-        return
+    graded = [column for column in of_answers if _is_plain(column) and column.has_words]
     figures = [c for c in state.free if {*tokens(c.name)} & OF_FIGURES and c.is_numeric]
-    if figures and candidates and not any(column.is_two_valued for column in candidates):
-        reason = (
-            f"with {figures[0].name} beside it, this looks like a figure of many answers; a table of answers has a row for each"
-        )
-        state.ask(reason, ("correct", "attribute"), candidates[:1])
-        return
     two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
-    if not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
-        reason = f"{state.roles['guess'][0]} and {state.roles['answer'][0]} agree {seldom}"
+    guess, reference = (state.roles.get(role, ("",))[0] for role in ("guess", "answer"))
+    if proven:
+        state.take("correct", proven[0].name, f"it says yes exactly where {guess} is {reference}")
+    elif not candidates and len(wrong) == 1:
+        state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
+    elif not candidates and len(verdicts) == 1:
+        state.take("correct", verdicts[0].name, "it says correct and incorrect")
+    elif not candidates and agreed is None and graded:
+        _grades_in_words(state, graded[0])
+    elif figures and candidates and not any(column.is_two_valued for column in candidates):
+        answers = "this looks like a figure of many answers; a table of answers has a row for each"
+        state.ask(f"with {figures[0].name} beside it, {answers}", ("correct", "attribute"), candidates[:1])
+    elif not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
         if not two_valued and (offered := _offered(state)):
-            state.ask(f"{reason}; {offered}", hint="pattern")
-            return
-        state.ask(f"{reason}: which column says whether answers are right?", ["correct"], two_valued)
-        return
-    if len(candidates) == 1:
+            state.ask(f"{guess} and {reference} agree {seldom}; {offered}", hint="pattern")
+        else:
+            reason = f"{guess} and {reference} agree {seldom}: which column says whether answers are right?"
+            state.ask(reason, ["correct"], two_valued)
+    elif len(candidates) == 1:
         state.take("correct", candidates[0].name, "by its name, and it says right or wrong")
-        contradicted = agreed and sum(a != b for a, b in zip(candidates[0].truths, agreed, strict=True) if None not in (a, b))
-        if contradicted:
-            pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
-            state.result.notes.append(f"{candidates[0].name} contradicts the comparison of {pair} in {contradicted:,} rows")
-    elif not candidates and (odd := [c for c in named if c.is_two_valued]) and agreed is None:
-        state.ask("does this say whether answers are right?", ["correct"], odd)
+        if contradicted := compared(candidates[0]).count(False):
+            how = f"contradicts the comparison of {guess} and {reference} in {contradicted:,} rows"
+            state.result.notes.append(f"{candidates[0].name} {how}")
     elif candidates:
         state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
-    elif not state.has("guess", "options") or not (state.has("answer") or state.graded):
-        two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued or plain
-        guess = state.column("guess")
-        labels = [c for c in two_valued if tokens(c.name) == ("label",) and guess and {*guess.distinct} <= {*c.distinct}]
-        if labels:
-            state.ask(
-                f"is this the reference answer, or does it say whether {state.roles['guess'][0]} is right?",
-                ("answer", "correct"),
-                labels,
-            )
+    elif agreed is None and (odd := [column for column in named if column.is_two_valued]):
+        state.ask("does this say whether answers are right?", ["correct"], odd)
+    elif not state.has("guess", "options") or not (reference or state.graded):
+        _ask_for_answers(state, [c for c in two_valued if not roles_of(c.name)] or two_valued or plain)
+
+
+def _ask_for_answers(state: _Guessing, two_valued: Sequence[Column]) -> None:
+    """Ask for guesses or reference answers where one of them is lacking, or which column says whether answers are right."""
+    guess, reference = state.column("guess"), state.column("answer")
+    labels = [c for c in two_valued if tokens(c.name) == ("label",) and guess and {*guess.distinct} <= {*c.distinct}]
+    if guess and labels:
+        reason = f"is this the reference answer, or does it say whether {guess.name} is right?"
+        state.ask(reason, ("answer", "correct"), labels)
+        return
+    for known, role, what in ((reference, "guess", "model's answer"), (guess, "answer", "reference answer")):
+        texts = [c for c in state.free if known and _is_answer(c) and not roles_of(c.name) and _overlap(c, known) > 0.5]
+        if texts := [c for c in texts if not {*tokens(c.name)} & OF_INTERVALS]:
+            state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
             return
-        for known, role, what in (("answer", "guess", "model's answer"), ("guess", "answer", "reference answer")):
-            texts = [c for c in state.free if known in state.roles and _is_answer(c) and not roles_of(c.name)]
-            texts = [c for c in texts if not {*tokens(c.name)} & OF_INTERVALS]
-            texts = [c for c in texts if _overlap(c, state.columns[state.roles[known][0]]) > 0.5]
-            if texts:
-                state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
-                return
-        reference = state.column("answer")
-        if reference and reference.is_two_valued and "answer" not in state.stated.roles and not state.has("guess", "options"):
-            del state.roles["answer"]
-            state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
-            return
-        reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
-        state.ask(reason, ["correct"], two_valued)
+    if reference and reference.is_two_valued and "answer" not in state.stated.roles and not state.has("guess", "options"):
+        del state.roles["answer"]
+        state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
+        return
+    reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
+    state.ask(reason, ["correct"], two_valued)
 
 
 def _grades_in_words(state: _Guessing, column: Column) -> None:
     """Take a column of grades in words that the analyst explains, such as A, B and C, or ask what each of them means."""
-    unknown = [word for word in column.distinct if word.lower() not in state.stated.words]
-    if unknown:
-        reason = (
-            f"it holds grades: {', '.join(sorted(unknown))}; how right is each, from 0 to 1, or none if nothing was answered?"
-        )
-        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in sorted(unknown)])
-        state.result.graded_in_words = True
+    if unknown := sorted(word for word in column.distinct if word.lower() not in state.stated.words):
+        reason = f"it holds grades: {', '.join(unknown)}; how right is each, from 0 to 1, or none if nothing was answered?"
+        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in unknown])
+        state.result.asked.add("correct")
     else:
         state.take("correct", column.name, "by its name, and its words mean what was stated")
 
@@ -540,34 +499,23 @@ def _different(columns: Sequence[Column]) -> list[Column]:
 
 def _options(state: _Guessing) -> None:
     """Find columns named after the options that guesses name, with a probability for each."""
-    guess = state.column("guess") or state.column("answer")
-    if state.has("options"):
-        columns = [state.columns[name] for name in state.roles["options"]]
-        state.result.options_sum_to_one = _sum_to_one(columns) or _is_of_two(state, columns)
-        return
-    if guess is None:
-        return
-    named = _named_options(state, guess)
-    shares, covered = [*named.values()], {answer(text) for text in guess.distinct} <= named.keys()
-    if _is_of_two(state, shares):
-        (option,) = named
-        if option == "true":  # the model may also have been asked whether its answer is right
-            state.ask(f"is this the probability of the answer {option}, or that the answer is right?", ROLES_OF_ONE, shares)
-            return
-        state.result.options_sum_to_one = True
-        state.take("options", shares[0].name, "it is named after one of two options; the other has the rest")
-        return
-    if len(shares) < 2:
-        return
-    if _sum_to_one(shares) and covered:
-        state.result.options_sum_to_one = True
-        for column in shares:
-            state.take("options", column.name, "it is named after an option, and these columns add up to 1")
-        return
-    names = ", ".join(column.name for column in shares)
-    state.result.notes.append(f"{names}: named after options, but they do not add up to 1; kept as attributes")
-    for column in shares:
-        state.take("attribute", column.name, "")
+    key = state.column("guess") or state.column("answer")
+    if key and not state.has("options"):
+        named = _named_options(state, key)
+        shares = [*named.values()]
+        if _is_of_two(state, shares) and "true" in named:  # the model may also have been asked whether its answer is right
+            state.ask("is this the probability of the answer true, or that the answer is right?", ROLES_OF_ONE, shares)
+        elif _is_of_two(state, shares):
+            state.take("options", shares[0].name, "it is named after one of two options; the other has the rest")
+        elif len(shares) > 1 and _sum_to_one(shares) and {answer(text) for text in key.distinct} <= named.keys():
+            _take_options(state, shares)
+        elif len(shares) > 1:
+            names = ", ".join(column.name for column in shares)
+            state.result.notes.append(f"{names}: named after options, but they do not add up to 1; kept as attributes")
+            for column in shares:
+                state.take("attribute", column.name, "")
+    columns = [state.columns[name] for name in state.roles.get("options", ())]
+    state.result.options_sum_to_one = _sum_to_one(columns) or _is_of_two(state, columns)
 
 
 def _named_options(state: _Guessing, key: Column) -> dict[str, Column]:
@@ -629,80 +577,88 @@ def _sum_to_one(columns: Sequence[Column]) -> bool:
 
 
 def _confidences(state: _Guessing) -> None:
-    known = state.stated.words
+    """Find the columns that say how sure the model is, or ask for one."""
     forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
     named = [column for column in state.free if _is_named_confidence(column, forbidden)]
     named = sorted(named, key=lambda column: -roles_of(column.name).get("confidence", 0))
     stated = [state.columns[name] for name in state.roles.get("confidence", ())]
-    if not any(column.name_says("confidence") for column in stated):  # one whose name says nothing is another one beside these
-        for column in named:
-            if column.scale != "none" and not (column.is_two_valued and len(named) > 1):
-                range_ = "percentages" if column.scale == "percent" else "between 0 and 1"
-                state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
-            elif read := _only_percentages(column):
-                state.read_as(column.name, read)
-                state.take("confidence", column.name, "by its name, and its texts state one percentage each")
-            elif column.has_words or (column.says_truth and len(column.distinct) > 1):
-                state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
-            elif not column.is_numeric and not state.stated.pattern and (fitting := usual_pattern(column.present)):
-                state.ask(f"its texts state confidences, as in {fitting[0]!r}", columns=[column], hint="pattern")
+    # One whose name says nothing is another confidence beside these.
+    for column in () if any(column.name_says("confidence") for column in stated) else named:
+        if column.scale != "none" and not (column.is_two_valued and len(named) > 1):
+            range_ = "percentages" if column.scale == "percent" else "between 0 and 1"
+            state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
+        elif read := _only_percentages(column):
+            state.read_as(column.name, read)
+            state.take("confidence", column.name, "by its name, and its texts state one percentage each")
+        elif column.has_words or (column.says_truth and len(column.distinct) > 1):
+            state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
+        elif not column.is_numeric and not state.stated.pattern and (fitting := usual_pattern(column.present)):
+            state.ask(f"its texts state confidences, as in {fitting[0]!r}", columns=[column], hint="pattern")
     if not state.has_confidence and not state.has("outcome"):
         _scores(state, named)
     for name in state.roles.get("confidence", ()):
-        column = state.columns[name]
-        words = tuple(word.lower() for word in column.distinct if number(word) is None and word.lower() not in DECLINED)
-        unknown = tuple(sorted({*words} - {*known}))
-        if unknown and (column.has_words or column.says_truth or (known and not column.is_numeric)):
-            reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
-            state.ask(reason, columns=[column], hint="words", choices=[f"{word}=?" for word in unknown])
-        elif not column.is_numeric and not words:
-            state.ask("this column holds no numbers", columns=[column], hint=None)
-        if column.filler and column.filler not in known and column.scale != "none":
-            cells = counted(column.distinct[column.filler], "cell holds", "cells hold")
-            reason = f"{cells} {column.filler}, which is no confidence: was none stated there?"
-            state.ask(reason, columns=[column], hint="words", choices=[f"{column.filler}=none"])
-        meant = {text for text in column.distinct if text.lower() in known} - {column.filler}
-        if state.stated.percent is None and column.scale == "unclear" and not meant:
-            least, most = min(column.numbers), max(column.numbers)
-            reason = f"its numbers run from {least:g} to {most:g}"
-            if column.points:
-                reason += ", as on a scale: which probability does each mean? As the role certainty, only their order counts"
-                state.ask(reason, columns=[column], hint="words", choices=[f"{point}=?" for point in column.points])
-            else:
-                state.ask(f"{reason}: are these percentages?", columns=[column], hint="percent")
-        elif column.scale == "none" and column.is_numeric:
-            least, most = min(column.numbers), max(column.numbers)
-            reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
-            state.ask(reason, SCORES, [column])
-        _turn_to_guess(state, column)
-    unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
-    unnamed = [c for c in unnamed if says_nothing(c.name) and not {*tokens(c.name)} & NO_CONFIDENCE]
-    unnamed = [c for c in unnamed if not all(value % 1 == 0 for value in c.numbers)]
-    if state.has_confidence:
-        for column in unnamed:
-            could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
-            reason = "its numbers could be another confidence, and its name says nothing"
-            state.ask(reason, ("confidence", *could_be_told, "attribute"), [column])
-    else:
-        scores = [c for c in state.free if c.is_numeric and any(map(c.name_says, (SCORE, *SCORES)))]
-        mute = [
-            c for c in state.free if c.scale in ("none", "unclear") and c.is_numeric and says_nothing(c.name) and not c.is_index
-        ]
-        shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
-        shares = [c for c in shares if not {*tokens(c.name)} & (NO_CONFIDENCE | {"id"}) and c not in scores]
-        state.result.offered = _offered(state)
-        why = f"; {state.result.offered}" if state.result.offered else ""
-        why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
-        worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
-        others = [c for c in shares if not (_is_answer(c) and any(map(c.name_says, ("guess", "answer", EITHER))))]
-        candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or others
-        if candidates:
-            state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
-        elif scores or mute:
-            unclear = [f"confidence={column.name}" for column in mute if column.scale == "unclear"]
-            state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
+        _ask_what_it_means(state, state.columns[name])
+        _turn_to_guess(state, state.columns[name])
+    shares = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
+    shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE]
+    unnamed = [c for c in shares if says_nothing(c.name) and any(value % 1 for value in c.numbers)]
+    if not state.has_confidence:
+        _ask_for_confidence(state, unnamed, [c for c in shares if "id" not in tokens(c.name)])
+    for column in unnamed if state.has_confidence else ():
+        could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
+        reason = "its numbers could be another confidence, and its name says nothing"
+        state.ask(reason, ("confidence", *could_be_told, "attribute"), [column])
+
+
+def _ask_what_it_means(state: _Guessing, column: Column) -> None:
+    """Ask what the words of a column of confidences mean, its only negative number, and numbers that may be percentages."""
+    known = state.stated.words
+    words = [word.lower() for word in column.distinct if number(word) is None and word.lower() not in DECLINED]
+    unknown = sorted({*words} - known.keys())
+    if unknown and (column.has_words or column.says_truth or (known and not column.is_numeric)):
+        reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
+        state.ask(reason, columns=[column], hint="words", choices=[f"{word}=?" for word in unknown])
+    elif not column.is_numeric and not words:
+        state.ask("this column holds no numbers", columns=[column], hint=None)
+    if column.filler and column.filler not in known and column.scale != "none":
+        cells = counted(column.distinct[column.filler], "cell holds", "cells hold")
+        reason = f"{cells} {column.filler}, which is no confidence: was none stated there?"
+        state.ask(reason, columns=[column], hint="words", choices=[f"{column.filler}=none"])
+    range_ = _range(column)
+    meant = {text for text in column.distinct if text.lower() in known} - {column.filler}
+    if state.stated.percent is None and column.scale == "unclear" and not meant:
+        if column.points:
+            reason = "as on a scale: which probability does each mean? As the role certainty, only their order counts"
+            choices = [f"{point}=?" for point in column.points]
+            state.ask(f"{range_}, {reason}", columns=[column], hint="words", choices=choices)
         else:
-            state.result.notes.append("no column holds a confidence; the answers are kept without one")
+            state.ask(f"{range_}: are these percentages?", columns=[column], hint="percent")
+    elif column.scale == "none" and column.is_numeric:
+        state.ask(f"{range_}: these are neither probabilities nor percentages", SCORES, [column])
+
+
+def _range(column: Column) -> str:
+    return f"its numbers run from {min(column.numbers):g} to {max(column.numbers):g}" if column.numbers else ""
+
+
+def _ask_for_confidence(state: _Guessing, unnamed: Sequence[Column], shares: Sequence[Column]) -> None:
+    """Ask which column is a confidence or another score; ``shares`` could be one, above all those that are ``unnamed``."""
+    numeric = [c for c in state.free if c.is_numeric]
+    scores = [c for c in numeric if any(map(c.name_says, (SCORE, *SCORES)))]
+    mute = [c for c in numeric if c.scale in ("none", "unclear") and says_nothing(c.name) and not c.is_index]
+    shares = [c for c in shares if c not in scores]
+    state.result.offered = _offered(state)
+    why = f"; {state.result.offered}" if state.result.offered else ""
+    why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
+    worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
+    others = [c for c in shares if not (_is_answer(c) and any(map(c.name_says, ("guess", "answer", EITHER))))]
+    if candidates := [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or others:
+        state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
+    elif scores or mute:
+        unclear = [f"confidence={column.name}" for column in mute if column.scale == "unclear"]
+        state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
+    else:
+        state.result.notes.append("no column holds a confidence; the answers are kept without one")
 
 
 def _turn_to_guess(state: _Guessing, column: Column) -> None:
@@ -712,15 +668,12 @@ def _turn_to_guess(state: _Guessing, column: Column) -> None:
         return
     whole = 100 if column.scale == "percent" else 1
     shares = [numeral and numeral[0] / (100 if numeral[1] else whole) for numeral in map(number, column.texts)]
+    pairs = [*zip(guess.texts, shares, strict=True)]
     for answered in guess.distinct:
-        pairs = zip(guess.texts, shares, strict=True)
-        rows = [(text == answered, share) for text, share in pairs if text is not None and share not in (None, 0.5)]
+        rows = [(text == answered, share > 0.5) for text, share in pairs if text is not None and share not in (None, 0.5)]
         times = Counter(guessed for guessed, _ in rows)
-        if min(times[True], times[False]) >= MIN_OF_EACH and all(((share or 0) > 0.5) is guessed for guessed, share in rows):
-            turned = [
-                share if share is None or text in (None, answered) else 1 - share
-                for text, share in zip(guess.texts, shares, strict=True)
-            ]
+        if min(times[True], times[False]) >= MIN_OF_EACH and all(above is guessed for guessed, above in rows):
+            turned = [share if share is None or text in (None, answered) else 1 - share for text, share in pairs]
             how = f"above one half exactly where {guess.name} is {answered}, so it is taken as the probability of {answered}"
             state.read_as(column.name, [None if share is None else repr(whole * share) for share in turned], how)
             return
@@ -761,23 +714,20 @@ def _scores(state: _Guessing, named: Sequence[Column]) -> None:
         state.take(role, column.name, f"by its name: no probability, but a score that is {direction} where the model is sure")
     for column in named if not scored else ():
         if column.is_numeric and column.scale == "none":
-            least, most = min(column.numbers), max(column.numbers)
-            reason = f"its numbers run from {least:g} to {most:g}: is the model sure where they are high, or where they are low?"
-            state.ask(reason, SCORES, [column])
-    others = [
-        c.name for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and (not roles_of(c.name) or c.name_says(SCORE))
-    ]
-    others = [name for name in others if not {*tokens(name)} & NO_CONFIDENCE]
+            state.ask(f"{_range(column)}: is the model sure where they are high, or where they are low?", SCORES, [column])
+    others = [c for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and not {*tokens(c.name)} & NO_CONFIDENCE]
+    others = [c for c in others if not roles_of(c.name) or c.name_says(SCORE)]
     if scored and others:
-        state.result.notes.append(f"{', '.join(others)}: kept as attributes; these could be confidences or scores as well")
+        names = ", ".join(column.name for column in others)
+        state.result.notes.append(f"{names}: kept as attributes; these could be confidences or scores as well")
 
 
 def _groups(state: _Guessing) -> None:
     """Find the columns that say which run or category a row belongs to."""
+    most = min(MAX_GROUPS, max(1, state.rows // 2))
     for role in ("model", "dataset", "category"):
         if state.has(role):
             continue
-        most = min(MAX_GROUPS, max(1, state.rows // 2))
         fitting = [c for c in state.named(role) if not c.is_list and c.length <= 100 and len(c.distinct) <= most]
         fitting = [c for c in fitting if not c.is_numeric] or ([] if role == "model" else fitting)
         if role == "model" and not fitting:
@@ -789,17 +739,18 @@ def _groups(state: _Guessing) -> None:
         elif fitting and role == "category":
             state.take(role, fitting[0].name, "by its name")
         elif fitting:
-            state.ask(f"several columns could name the {role}", role, fitting)
-    for column in (column for column in state.free if column.name == SERIES_BY_KEY):
-        reason = f"rows stand below {', '.join(column.distinct)}: what are these?"
-        named = [*state.named("question"), *state.named("question_id")]
-        again = any(len({*zip(column.texts, c.texts, strict=True)}) > len({*c.texts}) for c in named)
-        of_runs, of_questions = ("model", "elicitation"), ("dataset", "category")
-        first = (*of_runs, *of_questions) if again or not named else (*of_questions, *of_runs)
-        state.ask(reason[:400], (*first, "question_id", "attribute"), [column])
-    for column in (column for column in state.free if column.name == SERIES):
-        reason = f"names of columns begin or end with {', '.join(column.distinct)}: what are these?"
-        state.ask(reason[:400], ("model", "elicitation"), [column])
+            state.ask(f"several columns could name the {role}", [role], fitting)
+    of_runs, of_questions = ("model", "elicitation"), ("dataset", "category")
+    for column in state.free:
+        if column.name == SERIES:
+            reason = f"names of columns begin or end with {', '.join(column.distinct)}: what are these?"
+            state.ask(reason[:400], of_runs, [column])
+        elif column.name == SERIES_BY_KEY:
+            reason = f"rows stand below {', '.join(column.distinct)}: what are these?"
+            named = [*state.named("question"), *state.named("question_id")]
+            again = any(len({*zip(column.texts, c.texts, strict=True)}) > len({*c.texts}) for c in named)
+            first = (*of_runs, *of_questions) if again or not named else (*of_questions, *of_runs)
+            state.ask(reason[:400], (*first, "question_id", "attribute"), [column])
     sheet = state.columns.get(SHEET)
     if sheet and not state.has("model") and sheet in state.free and not _all(sheet, DEFAULT_SHEET.fullmatch):
         state.take("model", SHEET, "the sheets have the same columns, and no column names a model")
@@ -889,27 +840,23 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
     roles = ("dataset", "model", "clue", "sample", "threshold", "elicitation", "date")
     columns = [question, *(column for role in roles if (column := state.column(role)))]
 
-    def repeats(chosen: Sequence[Column]) -> int:
-        return state.rows - len({*zip(*(column.texts for column in chosen), strict=True)})
+    def repeats(*further: Column) -> int:
+        return state.rows - len({*zip(*(column.texts for column in (*columns, *further)), strict=True)})
 
-    left = repeats(columns)
     for role in ("sample", "threshold", "elicitation", "date"):
-        if state.has(role) or not left:
-            continue
-        for column in state.named(role):
+        for column in () if state.has(role) else state.named(role):
             days = role != "date" or all(DAY.fullmatch(text) for text in column.distinct)
-            fewer = repeats([*columns, column])
-            if days and len(column.distinct) <= MAX_GROUPS and fewer < left and not column.is_index:
+            if days and len(column.distinct) <= MAX_GROUPS and not column.is_index and repeats(column) < repeats():
                 state.take(role, column.name, "by its name, and it tells several answers to a question apart")
-                columns, left = [*columns, column], fewer
+                columns.append(column)
                 break
-    if left and not known:
-        apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
+    if (left := repeats()) and not known:
+        apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats(c)]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"
         of_persons = bool(apart) and bool({*tokens(apart[0].name)} & OF_PERSONS)
-        by = ("model", "elicitation", "sample")
+        by = ["model", "elicitation", "sample"]
         if apart and (of_persons or apart[0].is_numeric):
-            by = ("sample", "model", "elicitation") if of_persons else ("elicitation", "sample", "model")
+            by = ["sample", "model", "elicitation"] if of_persons else ["elicitation", "sample", "model"]
         apart_by = [role for role in by if not state.has(role)]
         state.ask(reason, apart_by if apart else (), apart or [question], hint="respondents" if of_persons else "repeats")

@@ -38,6 +38,7 @@ from data.importing.staging import ImportOptions  # noqa: E402
 from data.store import Store, open_store  # noqa: E402
 from data.sufficient_statistics import pooled  # noqa: E402
 from queries.buzzing import Rules, threshold_explorer  # noqa: E402
+from queries.buzzing.inputs import read_buzzing  # noqa: E402
 from queries.engine.gather import gather  # noqa: E402
 from queries.leaderboard import leaderboard  # noqa: E402
 from queries.metrics import CATALOGUE, Metric  # noqa: E402
@@ -147,8 +148,8 @@ def ratios(folder: Path) -> list[Ratio]:
         ),
         Ratio(
             "thresholds of buzzing: 200,000 rows / 20,000 rows",
-            lambda: threshold_explorer(snapshot, large, Rules()),
-            lambda: threshold_explorer(snapshot, small, Rules()),
+            lambda: threshold_explorer(snapshot, read_buzzing(snapshot, large, Rules()), large, Rules()),
+            lambda: threshold_explorer(snapshot, read_buzzing(snapshot, small, Rules()), small, Rules()),
         ),
         Ratio(
             "first read of the statistics of 200,000 rows / polars reads their files",

@@ -22,7 +22,7 @@ from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.selection import Answer, Selection, head
+from queries.selection import Answer, Selection, head, number
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
 
@@ -188,20 +188,10 @@ def across(
     for facet in sorted(facets, key=lambda facet: together.index(collections.get(facet.dataset, facet.dataset))):
         board = boards[facet.dataset]
         cells = _cells(board, metric, facet.forecasts)
-        columns.append(
-            AcrossDataset(
-                facet.dataset,
-                facet.title,
-                facet.simulated,
-                len(board.rows),
-                sum(cell.ranked for cell in cells.values()),
-                board.questions,
-                board.common,
-                board.gradings.share,
-                facet.clusters[0],
-                collections.get(facet.dataset, ""),
-            )
-        )
+        ranked = sum(cell.ranked for cell in cells.values())
+        about = (facet.dataset, facet.title, facet.simulated, len(board.rows), ranked, board.questions, board.common)
+        collection = collections.get(facet.dataset, "")
+        columns.append(AcrossDataset(*about, board.gradings.share, facet.clusters[0], collection))
         for name, cell in cells.items():
             stated, elicitation, run = name
             model = model_of.get(stated, stated) if rows == "models" else stated
@@ -278,14 +268,9 @@ def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[st
         cell, confidence = row.metrics[metric.key], row.metrics[OVERCONFIDENCE.key]
         rank = cell.rank
         cells[row.model, row.elicitation, row.run] = AcrossCell(
-            run=row.run,
-            value=cell.value,
-            missing=cell.missing,
-            low=cell.low,
-            high=cell.high,
-            questions=cell.questions,
+            row.run,
+            **{name: getattr(cell, name) for name in ("value", "missing", "low", "high", "questions", "rank")},
             ranked=row.ranked or rank is not None,  # a run can be ranked by this metric alone
-            rank=rank,
             place=(rank - 1) / (ranked - 1) if rank is not None and ranked > 1 else None,
             overconfidence=confidence.value,
             overconfidence_low=confidence.low,
@@ -343,11 +328,7 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
         tags = np.array([value_of.get(run.run, "") for run in evidence.runs], dtype=object)
         groups = [_group(evidence.of_runs(tags == value), metric, value) for value in sorted({*tags} - {""})]
     return RunGroups(
-        *head(snapshot, selection),
-        tag=tag,
-        metric=metric.key,
-        groups=groups,
-        untagged=sum(run not in value_of for run in ranked),
+        *head(snapshot, selection), tag=tag, metric=metric.key, groups=groups, untagged=sum(run not in value_of for run in ranked)
     )
 
 
@@ -359,14 +340,8 @@ def _group(evidence: Evidence, metric: Metric, value: str) -> RunGroup:
         return RunGroup(value, [], None, None, None, 0)
     part = evidence.of_runs(known)
     low, high = mean_interval(part, metric)
-    return RunGroup(
-        value,
-        runs,
-        float(part.values(metric).mean()),
-        None if np.isnan(low) else low,
-        None if np.isnan(high) else high,
-        int(part.questions_with(metric).max()),
-    )
+    mean = float(part.values(metric).mean())
+    return RunGroup(value, runs, mean, number(low), number(high), int(part.questions_with(metric).max()))
 
 
 def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:

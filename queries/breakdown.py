@@ -79,10 +79,8 @@ def _parts_of_questions(
     field, name = split_key(by)
     source, value = "", f"q.{by}"
     if field == "attr":
-        source, value = (
-            "left join attributes a on a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute",
-            "a.value",
-        )
+        of_question = "a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute"
+        source, value = f"left join attributes a on {of_question}", "a.value"
     for counting, group in selections_by_counted(snapshot, selection, metrics):
         counted, restricted = restrict(snapshot, counting, by_default=True)
         condition, parameters = counted.question_filter()
@@ -197,7 +195,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     right = np.bincount(evidence.places, accuracy != 0, minlength=size)  # NaN where an outcome is a share
     answered = runs >= MIN_RUNS
     failed = tuple(map(str, evidence.selected_questions[answered & (right == 0)]))
-    facts = {fact.question_id: fact for fact in question_details(snapshot, counted, failed, ()).questions}
+    facts = {fact.question_id: fact for fact in question_details(snapshot, counted, failed, ())}
     chosen = {name for name, fact in facts.items() if not (counted.undisputed and fact.disputed)}
     sql = "select question_id, coalesce(category, '') from questions where dataset = $d"
     category_of = dict(snapshot.rows(sql, {"d": selection.dataset}))
@@ -217,14 +215,11 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         questions.append(
             UnsolvedQuestion(
                 question_id=name,
-                answer=fact.answer,
-                category=fact.category,
+                **{key: getattr(fact, key) for key in ("answer", "category", "heard", "people")},
                 runs=int(runs[place]),
                 mean_confidence=None if surest is None else float(confidence[rows].mean()),
                 highest_confidence=None if surest is None else float(confidence[surest]),
                 surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
-                heard=fact.heard,
-                people=fact.people,
                 disputed=len(fact.disputed),
             )
         )

@@ -33,12 +33,6 @@ NO_TIME = "19700101T000000000000"
 TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # tables of a dataset, apart from its runs
 
 
-class PinnedVersion(msgspec.Struct):
-    """The version of a dataset that links pin."""
-
-    version: str
-
-
 class ChangedRun(RunName):
     """A run that was published or withdrawn since a version; ``at`` is when, ISO 8601, UTC."""
 
@@ -72,7 +66,7 @@ class VersionChanges(msgspec.Struct):
     unnamed: int
 
 
-def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
+def pinned_version(snapshot: Snapshot, selection: Selection) -> str:
     """Return the current version of a selection's dataset; the filters of the selection do not matter."""
     ((changed,),) = snapshot.rows(
         """select max(changed_at) from (
@@ -83,7 +77,7 @@ def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
     )
     time = changed.strftime(TIME) if changed else NO_TIME
     digests = f"{_content_digest(snapshot, selection.dataset)}-{_runs_digest(snapshot, selection.dataset)}"
-    return PinnedVersion(f"{time}-{digests}-r{len(RULES)}")
+    return f"{time}-{digests}-r{len(RULES)}"
 
 
 def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> VersionChanges:
@@ -94,7 +88,7 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     parts = PATTERN.fullmatch(version)
     if parts is None:
         raise BadRequest("bad_value", "version must come from “Cite this view”, such as 20260403T120000000000-….", "version")
-    current = pinned_version(snapshot, selection).version
+    current = pinned_version(snapshot, selection)
     try:
         since = datetime.strptime(parts[1], TIME)
     except ValueError:

@@ -97,27 +97,24 @@ QUESTIONS = f"""
 CLUES = """
     select c.question_id, c.clue, c.text, c.word_end from clues c join questions q using (dataset, question_id)
     where c.dataset = $dataset order by q.position, c.clue"""
-EXPOSURES = """
-    select question_id, match_id, team, team_kind, heard_words, ended_by from exposures where dataset = $dataset
-    order by question_id, match_id, team"""
-BUZZES = """
-    select question_id, match_id, team, word, correct, guess from buzzes where dataset = $dataset
-    order by question_id, match_id, team"""
-LEFT_OUT_PLAYS = """
-    select question_id, match_id, reason, plays from left_out_plays where dataset = $dataset
-    order by question_id, match_id, reason"""
+# What people did: columns that order the rows of a table, and the others.
+OF_PEOPLE = {
+    "exposures": ("question_id, match_id, team", "team_kind, heard_words, ended_by"),
+    "buzzes": ("question_id, match_id, team", "word, correct, guess"),
+    "left_out_plays": ("question_id, match_id, reason", "plays"),
+}
 VOTES = """
     select v.question_id, v.class, v.votes from votes v join questions q using (dataset, question_id)
     where v.dataset = $dataset order by q.position, v.class"""
-
-CORRECTIONS = """
-    select r.model, r.elicitation, c.question_id, c.clue, c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
-    from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
-    order by r.position, c.number"""
-
-TAGS = """
-    select r.model, r.elicitation, t.tag, t.value from tags t join runs r using (dataset, run)
-    where r.dataset = $dataset and r.withdrawn_at is null order by r.position, t.tag"""
+OF_RUNS = {
+    "corrections": """
+        select r.model, r.elicitation, c.question_id, c.clue, c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
+        from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
+        order by r.position, c.number""",
+    "tags": """
+        select r.model, r.elicitation, t.tag, t.value from tags t join runs r using (dataset, run)
+        where r.dataset = $dataset and r.withdrawn_at is null order by r.position, t.tag""",
+}
 
 
 @dataclass(frozen=True)
@@ -149,12 +146,16 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
             if snapshot.rows(f"select 1 from ({sql}) limit 1", parameters):
                 tables[name] = Table(sql, parameters)
 
-    add_unless_empty(exposures=EXPOSURES, buzzes=BUZZES, left_out_plays=LEFT_OUT_PLAYS, votes=VOTES)
+    of_people = {
+        table: f"select {keys}, {others} from {table} where dataset = $dataset order by {keys}"
+        for table, (keys, others) in OF_PEOPLE.items()
+    }
+    add_unless_empty(**of_people, votes=VOTES)
     runs = snapshot.rows("select run, withdrawn_at is null from runs where dataset = $d order by position", {"d": dataset})
     kept = [run for run, counts in runs if counts]
     for number, run in enumerate(kept, start=1):  # files are imported in the order of their names, which fixes the runs' colours
         tables[f"responses/{number:04d}-{run}"] = responses(snapshot, run, form)
-    add_unless_empty(corrections=CORRECTIONS, tags=TAGS)
+    add_unless_empty(**OF_RUNS)
     facts = {key: value for key, value in rows[0].items() if value is not None}
     return Bundle(facts, tables, len(kept), len(runs) - len(kept))
 

@@ -21,7 +21,6 @@ from queries.metrics.kernels.arrays import Floats
 from queries.query_time_limit import check_time_limit
 from queries.runs import run as run_facts
 from queries.selection import Selection, selection_keys
-from queries.selection.parameter_kinds import BadRequest
 
 MAX_RUNS = 200  # runs compared in one answer
 MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines; more would take minutes
@@ -265,10 +264,7 @@ def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
         where r.run = $run order by g.position, g.name""",
         {"run": run, "reviewed": REVIEWED, "imported": IMPORTED},
     )
-    named = [RunGrading(name, source, by, at, None, count) for name, source, by, at, count in rows]
-    if not named:
-        raise BadRequest("unknown_run", f"There is no run {run!r}; /api/v1/runs lists them.", "run", status=404)
-    return named
+    return [RunGrading(name, source, by, at, None, count) for name, source, by, at, count in rows]
 
 
 def _columns(names: Sequence[str]) -> list[str]:
@@ -280,13 +276,14 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str, names: Sequence
     """Return the SQL, with parameters, of a run's answers in a selection, with a column of grades for each grading."""
     parts = [snapshot.with_grading(name).responses([run]) for name in names]
     columns = _columns(names)
-    first, *others = zip(parts, columns, strict=True)
-    joined = "".join(f" positional join (select correct as {column} from {rows})" for rows, column in others)
+    joined = "".join(
+        f" positional join (select correct as {column} from {rows})" for rows, column in zip(parts[1:], columns[1:], strict=True)
+    )
     questions, parameters = selection.question_filter()
     chosen_responses, values = selection.response_filter("r")
     parameters |= values
     side_by_side = f"""select dataset, question_id, clue, guess, {", ".join(columns)}
-        from (select *, correct as {first[1]} from {first[0]}) r {joined}
+        from (select *, correct as {columns[0]} from {parts[0]}) r {joined}
         where not {among_states(NEVER_RIGHT, "r")} and {chosen_responses}"""
     sql = f"select * from ({side_by_side}) where question_id in (select question_id from questions q where {questions})"
     if selection.filters_clues:
@@ -336,9 +333,9 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
             MAX_EXAMINED,
         )
     )
-    grades = []
-    for question_id, answer, guess, correct, clues, _, _, _ in rows:
-        reason = doubt(answer, guess)
-        if reason:
-            grades.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
+    grades = [
+        UncertainGrade(question_id, clues, guess, answer, correct, reason)
+        for question_id, answer, guess, correct, clues, *_ in rows
+        if (reason := doubt(answer, guess))
+    ]
     return GradeReview(len(grades), rows[0][7] if rows else 0, len(rows), grades[:MAX_LISTED])

@@ -19,9 +19,9 @@ from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
+from queries.metrics.kernels.arrays import Floats
 from queries.selection import Answer, Selection, head
 
-Floats = NDArray[np.float64]
 ENTROPY_BINS = 40
 
 

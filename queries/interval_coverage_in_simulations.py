@@ -124,10 +124,7 @@ KINDS = (
         [
             claim
             for name in ("calibrated run: interval of the slope leaves out 0", "slices: any third of difficulty differs")
-            for claim in (
-                f"{name}, difficulty of other models",
-                f"({name}, difficulty of all runs, its own answers too)",
-            )
+            for claim in (f"{name}, difficulty of other models", f"({name}, difficulty of all runs, its own answers too)")
         ],
     ),
     Uncertainty(

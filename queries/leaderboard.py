@@ -141,13 +141,7 @@ def leaderboard(
     names, first = runs_by_id(snapshot, selection), measured[0]
     # Runs of which no answer counts: they have no metrics and no rank.
     unmeasured = [
-        RunRow(
-            **msgspec.structs.asdict(names[run]),
-            questions=0,
-            items=0,
-            **state_fields(states[run]),
-            metrics={},
-        )
+        RunRow(**msgspec.structs.asdict(names[run]), questions=0, items=0, **state_fields(states[run]), metrics={})
         for run in first.coverage.answered
         if run in states and not any(run in part.rows for part in measured)
     ]
@@ -304,9 +298,8 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:
     """Return a warning about a run that is hardly ever right, else None.
 
-    There is a warning if the accuracy is below 5 %. If the chance of being right by choosing at random is known, there is also
-    one if Wilson's 95 % interval of the accuracy ends below it. A question, or a cluster of questions, counts as one item,
-    however many clues it has: this gives the widest possible interval.
+    It is below 5 %, or Wilson's 95 % interval of it ends below the chance of being right by choosing at random. A question, or a
+    cluster of questions, counts as one item, however many clues it has: this gives the widest possible interval.
 
     >>> accuracy_note(0.01, 500, None)
     'almost never right: its calibration says little'

@@ -196,22 +196,10 @@ def versions(
     for run in sorted(runs, key=lambda run: days[run.cell.run]):
         test = differences.get(run.cell.run)
         gap, low, high = (None, None, None) if test is None else (test.difference, test.low, test.high)
-        rows.append(
-            Version(
-                run=run.cell.run,
-                model=run.model,
-                elicitation=run.elicitation,
-                day=days[run.cell.run],
-                value=run.cell.value,
-                low=run.cell.low,
-                high=run.cell.high,
-                difference=None if gap is None else 0.0 - gap,
-                difference_low=None if high is None else 0.0 - high,
-                difference_high=None if low is None else 0.0 - low,
-                p_value=None if test is None else test.p_holm,
-                verdict="baseline" if run.cell.run == baseline else _verdict(test, run.cell.run),
-            )
-        )
+        own = (run.cell.run, run.model, run.elicitation, days[run.cell.run], run.cell.value, run.cell.low, run.cell.high)
+        turned, turned_low, turned_high = (None if value is None else 0.0 - value for value in (gap, high, low))
+        verdict: Verdict = "baseline" if run.cell.run == baseline else _verdict(test, run.cell.run)
+        rows.append(Version(*own, turned, turned_low, turned_high, None if test is None else test.p_holm, verdict))
     return Versions(result.data_version, result.about.model, runs[0].dataset, runs[0].title, metric.key, baseline, dated_by, rows)
 
 

@@ -89,9 +89,8 @@ def power(
 ) -> PowerAnalysis:
     """Return what a comparison of two runs can show, estimated from the spread over the questions that both answered.
 
-    ``d`` is the difference to be shown, above 0; None leaves out how many questions it needs. ``margin`` is the difference below
-    which the runs are equal, at least 0; None leaves out how many questions equality needs. Raises ``BadRequest`` if there is no
-    such run in the dataset, or a run is compared with itself.
+    ``d`` is the ``target`` of ``MetricPower``. Raises ``BadRequest`` if there is no such run in the dataset, or a run is compared
+    with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)

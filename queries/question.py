@@ -241,14 +241,7 @@ def question(
         votes=votes,
         lifespan=_lifespan(facts[0]),
         runs=_runs(
-            snapshot,
-            one_question,
-            getattr(human, curve) if human else None,
-            votes,
-            class_names,
-            rules,
-            dict(best),
-            metrics,
+            snapshot, one_question, getattr(human, curve) if human else None, votes, class_names, rules, dict(best), metrics
         ),
     )
 

@@ -54,14 +54,8 @@ class QuestionPage(msgspec.Struct):
     total: int
 
 
-class QuestionDetails(msgspec.Struct):
-    """Some questions of a selection."""
-
-    questions: list[QuestionRow]
-
-
 def question_page(
-    order: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
+    order: QuestionOrder, detail: Callable[[tuple[str, ...]], list[QuestionRow]], limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
     """Return a page of questions whose order is already known.
 
@@ -72,7 +66,7 @@ def question_page(
     if not 1 <= limit <= MAX_PAGE_SIZE:
         raise BadRequest("bad_value", f"limit must be from 1 to {MAX_PAGE_SIZE}.", "limit")
     ids = tuple(order.questions[start : start + limit])
-    listed = detail(ids).questions
+    listed = detail(ids)
     if order.values is not None:
         for row, value in zip(listed, order.values[start : start + limit], strict=True):
             row.value = value
@@ -88,15 +82,13 @@ def ids_ending_in_csv(snapshot: Snapshot, dataset: str) -> list[str]:
 
 def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
-) -> QuestionDetails:
+) -> list[QuestionRow]:
     """Return facts of questions, in the order of their ids, and metrics of single questions of the selection's runs on each."""
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selection, metrics, ids) if metrics and ids else {}
     disputed = disputed_runs(snapshot, selected) if ids else {}
-    return QuestionDetails(
-        [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
-    )
+    return [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
 
 
 def question_table(
@@ -211,13 +203,7 @@ class QuestionSparklines(msgspec.Struct):
     people: HumanSparkline | None
 
 
-class Sparklines(msgspec.Struct):
-    """Sparklines by question id."""
-
-    questions: dict[str, QuestionSparklines]
-
-
-def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
+def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, QuestionSparklines]:
     """Return the confidence of runs (means over their samples) and the human curve over the clues of some questions."""
     selection = restrict(snapshot, selection)[0].replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
@@ -236,7 +222,7 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
     by_question = {name: QuestionSparklines({}, human) for name, human in _people(snapshot, selection, ids).items()}
     for run, name, revealed, confidence, correct in rows:
         by_question[name].runs[run] = RunSparkline(revealed, confidence, correct)
-    return Sparklines(by_question)
+    return by_question
 
 
 def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:

@@ -152,20 +152,8 @@ def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> R
     for row in rows:
         day, cell = days.get(row.run), row.metrics[metric.key]
         if day is not None:
-            dated.append(
-                DatedRun(
-                    row.run,
-                    row.model,
-                    row.elicitation,
-                    released=stated[row.run],
-                    day=day.isoformat(),
-                    value=cell.value,
-                    low=cell.low,
-                    high=cell.high,
-                    questions=cell.questions,
-                    best_so_far=None,
-                )
-            )
+            name = (row.run, row.model, row.elicitation, stated[row.run], day.isoformat())
+            dated.append(DatedRun(*name, cell.value, cell.low, cell.high, cell.questions, best_so_far=None))
     dated.sort(key=lambda run: run.day)
     if metric.ranks:
         _mark_best(dated, metric)

@@ -191,7 +191,7 @@ def _recalibrated_group(
             fitted = LogOddsMap(stated[run.run].fit(), 0.0)
         elif missing is None:
             fitted = fit(method, items_of_run["confidence"].to_numpy(), items_of_run["correct"].to_numpy())
-        log_odds_map = fitted if isinstance(fitted, LogOddsMap) else None
+        line = (number(fitted.slope), number(fitted.intercept)) if isinstance(fitted, LogOddsMap) else (None, None)
         results.append(
             RecalibratedRun(
                 *run,
@@ -200,8 +200,8 @@ def _recalibrated_group(
                 **_effects(items_of_run),
                 after=drawn.get(run.run),
                 fitted_to="whole distribution" if run.run in stated else "confidence",
-                slope=None if log_odds_map is None else number(log_odds_map.slope),
-                intercept=None if log_odds_map is None else number(log_odds_map.intercept),
+                slope=line[0],
+                intercept=line[1],
             )
         )
     return results

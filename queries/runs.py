@@ -218,18 +218,22 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     columns = {
         "question_id": "question_id",
         "clue": "clue",
-        "sample": "sample" if has("sample is not null") else None,
-        "failed": "failed" if has("failed") else None,
-        "state": "state" if has("state is not null") else None,
-        "guess": "guess" if has("guess is not null") else None,
+        "sample": "sample",
+        "failed": "failed",
+        "state": "state",
+        "guess": "guess",
         "confidence": "if(failed or state is not null, null, confidence)",
-        "correct": f"case when {STATED} then correct end" if has(STATED) else None,
-        "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
-        "options": nested(distribution) if has("options is not null") else None,
-        "buzz": "buzz" if has("buzz is not null") else None,
+        "correct": f"case when {STATED} then correct end",
+        "token_logprobs": nested("token_logprobs"),
+        "options": nested(distribution),
+        "buzz": "buzz",
         "model": literal(facts.model),
         "elicitation": literal(facts.elicitation),
     }
+    conditions = {name: f"{name} is not null" for name in ("sample", "state", "guess", "token_logprobs", "options", "buzz")}
+    for name, condition in (conditions | {"failed": "failed", "correct": STATED}).items():
+        if not has(condition):
+            del columns[name]
     grades = {grading: snapshot.with_grading(grading).responses([facts.run]) for grading in further}
     joined = "".join(
         f""" positional join (select if(failed, null, correct) as "{GRADE_PREFIX}{grading}" from {rows})"""
@@ -237,7 +241,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     )
     columns |= {f'"{GRADE_PREFIX}{grading}"': f'"{GRADE_PREFIX}{grading}"' for grading in further}
     columns |= {quoted(name): f"attributes[{literal(name)}]" for name in facts.attributes}
-    chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
+    chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items())
     return Table(f"select {chosen} from {relation}{joined}", {})
 
 
@@ -348,14 +352,8 @@ def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) ->
     return [GradedResponse(**row) for row in rows.to_dicts()]
 
 
-class StatesOfAnswers(msgspec.Struct):
-    """Number of responses that are no answers with a confidence, by state; states without any are absent."""
-
-    counts: dict[State, int]
-
-
-def states_of_answers(snapshot: Snapshot, selection: Selection) -> StatesOfAnswers:
-    """Count the responses of a selection's runs that are no answers with a confidence."""
+def states_of_answers(snapshot: Snapshot, selection: Selection) -> dict[State, int]:
+    """Count the responses of a selection's runs that are no answers with a confidence; states without any are absent."""
     by_run = counts_by_run(state_counts(snapshot, selection)).values()
     counts = {state: sum(states[state] for states in by_run) for state in OTHER_STATES}
-    return StatesOfAnswers({state: count for state, count in counts.items() if count})
+    return {state: count for state, count in counts.items() if count}

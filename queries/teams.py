@@ -143,14 +143,16 @@ def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = Non
         return Teams(*head(snapshot, selection), NO_TEAMS, [], [], [], [], [])
     chosen = [pl.col(key) == name for key, name in (("team", team), ("room", room)) if name is not None]
     listed = buzzes.filter(*chosen) if chosen else buzzes.clear()
+    heard_by = (questions, exposures, buzzes)
+    listed = listed.join(questions, on="question_id", maintain_order="left").select(BUZZES)
     return Teams(
         *head(snapshot, selection),
         None,
-        [TeamRow(**row) for row in _teams(exposures, buzzes).to_dicts()],
-        [CategoryBuzzing(**row) for row in _categories(questions, exposures, buzzes).to_dicts()],
-        [QuestionBuzzing(**row) for row in _questions(questions, exposures, buzzes).to_dicts()],
+        msgspec.convert(_teams(exposures, buzzes).to_dicts(), list[TeamRow]),
+        msgspec.convert(_categories(*heard_by).to_dicts(), list[CategoryBuzzing]),
+        msgspec.convert(_questions(*heard_by).to_dicts(), list[QuestionBuzzing]),
         msgspec.convert(_rooms(exposures, buzzes).to_dicts(), list[RoomRow]),
-        [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
+        msgspec.convert(listed.to_dicts(), list[TeamBuzz]),
     )
 
 

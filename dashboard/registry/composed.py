@@ -80,7 +80,7 @@ def question_with_buzzpoints(
         return service().ask(question, selection, question_id, None, (), metrics)
     best: tuple[tuple[str, float], ...] = ()
     if rules.threshold is None:
-        best = tuple(service().ask(best_thresholds, selection, rules).thresholds.items())
+        best = tuple(service().ask(best_thresholds, selection, rules).items())
     return service().ask(question, selection, question_id, rules, best, metrics)
 
 

@@ -17,7 +17,7 @@ from dashboard.ui.html import aria, data
 from dashboard.ui.runs import RunStyle, swatch
 from dashboard.ui.text import CURVE_NAMES, percent, short
 from queries.buzzing import ThresholdExplorer
-from queries.buzzing.results import RunThresholds, ThresholdOutcome
+from queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
 MAX_SLIDERS = 8  # more rows of sliders would push everything else down

@@ -133,7 +133,7 @@ def _values_of_the_first_dataset() -> Iterator[tuple[str, str]]:
         return
     facets = service().facets(None)
     runs, questions = facets.all_runs, question_order(Selection(facets.dataset), "").questions
-    listed = {"run": runs, "run_id": runs, "a": runs, "b": runs[1:], "name": facets.models, "question_id": questions}
+    listed = {"run": runs, "run_id": runs, "a": runs, "b": runs[1:], "name": facets.texts("model"), "question_id": questions}
     listed |= {"dataset": [facets.dataset], "view": [address("/", [("dataset", facets.dataset)])]}
     for key, values in {**facets.values, **listed}.items():
         yield from [(key, str(value)) for value in values[:1]]

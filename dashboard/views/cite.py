@@ -102,7 +102,7 @@ def cite(view: str, host: str) -> Citation:
     page.check(request)
     cited, forecasts = page.table(request), request.facets.forecasts
     cited = replace(cited, metrics=tuple(metric.worded(forecasts) for metric in cited.metrics))
-    version = service().ask(pinned_version, request.selection).version
+    version = service().ask(pinned_version, request.selection)
     named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
     source, table = cited.view, cited.view.tables[0]
     answer = source.ask(named, **cited.parts)
@@ -221,7 +221,7 @@ def _left_out(page: Page[Any], request: PageRequest[Any], cited: Cited[Any]) -> 
     if "failed" not in page.filters or page.name == "question":  # it leaves out none, or lists answers in every state
         return None
     selection = request.selection.on_runs([request.item or ""]) if page.name == "run" else request.selection
-    counts = service().ask(states_of_answers, selection).counts
+    counts = service().ask(states_of_answers, selection)
     if not counts:
         return None
     counting: dict[tuple[State, ...], list[str]] = {}

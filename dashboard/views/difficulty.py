@@ -247,7 +247,7 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
         *hard_easy(result, style, request.parameters.panels, forecasts=request.facets.forecasts),
         *(
             overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), style, gap)
-            for by, values in (("radius", request.facets.radii), ("category", request.facets.categories))
+            for by, values in (("radius", request.facets.radii), ("category", request.facets.texts("category")))
             if len(values) > 1
         ),
         fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_common_questions()), style)

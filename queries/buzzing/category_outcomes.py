@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.buzzing.inputs import BuzzingData, Ints, read_buzzing
+from queries.buzzing.inputs import BuzzingData, read_buzzing
 from queries.buzzing.parameters import Rules
-from queries.metrics.kernels.arrays import Floats
-from queries.selection import Selection, selection_keys
+from queries.metrics.kernels.arrays import Floats, Ints
+from queries.selection import Answer, Selection, head
 
 
 class CategoryOutcome(msgspec.Struct):
@@ -37,11 +37,9 @@ class BuzzOutcomes(msgspec.Struct):
     categories: list[CategoryOutcome]
 
 
-class CategoryOutcomes(msgspec.Struct):
+class CategoryOutcomes(Answer):
     """Answer of ``/api/v1/buzz/categories``; ``missing`` says why it is empty."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     missing: str | None
     categories: list[str | None]
     groups: list[BuzzOutcomes]
@@ -50,7 +48,7 @@ class CategoryOutcomes(msgspec.Struct):
 def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) -> CategoryOutcomes:
     """Count correct (correctness of at least 0.5) and incorrect buzzes by category. Runs without a threshold are left out."""
     data = read_buzzing(snapshot, selection, rules)
-    answer = CategoryOutcomes(snapshot.version, selection_keys(selection), data.missing, [], [])
+    answer = CategoryOutcomes(*head(snapshot, selection), data.missing, [], [])
     if data.missing:
         return answer
     answer.categories, places = question_categories(snapshot, selection, data.positions)

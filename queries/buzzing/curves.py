@@ -4,35 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.buzzing.inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, read_buzzing, stream_buzzing
+from queries.buzzing.inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, stream_buzzing
 from queries.buzzing.parameters import Rules
-from queries.buzzing.results import (
-    AtFraction,
-    BuzzCurve,
-    BuzzCurves,
-    BuzzRates,
-    FractionAccuracy,
-    PeopleAtFraction,
-    RunAccuracy,
-    RunBuzzRates,
-    TeamBuzzRates,
-    TeamsAccuracy,
-)
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.run_pairs import RunName
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import conditional_buzzes, latest_responses, survey_score
 from queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_test, quartiles, upper_half
 from queries.selection import Selection, number
 
+
+class BuzzCurve(msgspec.Struct):
+    """Correct and incorrect buzzes up to each fraction of the question, per question heard.
+
+    ``name`` is ``people`` (all of them), ``Q1`` (fewest correct buzzes) to ``Q4``, a model that played as a team, or a run's id.
+    Questions heard are counted once for each team and match. Buzzes are per question heard, by each fraction of
+    ``BuzzCurves.revealed``, and never fall.
+    """
+
+    name: str
+    kind: str
+    teams: int
+    heard: int
+    correct: list[float] | None
+    incorrect: list[float] | None
+    missing: str | None
+
+
+class BuzzCurves(msgspec.Struct):
+    """Cumulative buzzes by fraction of the question. GRACE fig. 4.
+
+    ``revealed`` are the fractions, from 0 to 1. ``teams_p`` is the p-value of the test that all human teams are right equally
+    often, None where it cannot be computed. If it is None, or 0.05 or more, the quartiles are missing. ``left_out_plays`` is the
+    number of plays or buzzes of people that no curve contains, by what they are and why.
+    """
+
+    missing: str | None
+    teams_p: float | None
+    revealed: list[float]
+    curves: list[BuzzCurve]
+    left_out_plays: dict[str, int]
+
+
 GRID = np.arange(51) / 50  # fractions of the question
 NO_TEAM_DIFFERENCE = "no clear difference between the teams in how often they are right: {p}"
 
 
-def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzCurves:
+def buzz_curves(data: BuzzingData) -> BuzzCurves:
     """Return correct and incorrect buzzes up to each fraction of the question, per question heard.
 
     A team's buzz at word w comes when w + 1 words have been heard, and a buzz after the end when all have been heard. A run's
@@ -40,11 +63,6 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
     Teams are put into quartiles by their number of correct buzzes on the questions of the selection. Quartiles are missing where
     a test does not show that teams differ (``equal_teams_test``), because quartiles of pure chance would fan out as well.
     """
-    return curves_of(read_buzzing(snapshot, selection, rules))
-
-
-def curves_of(data: BuzzingData) -> BuzzCurves:
-    """Return the curves of data that has been read."""
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [], {})
     (_, _, people), *teams = data.clue_table.groups()
@@ -95,6 +113,56 @@ def _curve(name: str, kind: str, teams: int, heard: int, revealed: Floats, corre
         return BuzzCurve(name, kind, teams, heard, None, None, if_none)
     right, wrong = cumulative_weight(revealed, correct, GRID) / heard, cumulative_weight(revealed, 1 - correct, GRID) / heard
     return BuzzCurve(name, kind, teams, heard, right.tolist(), wrong.tolist(), None)
+
+
+class AtFraction(msgspec.Struct):
+    """Mean correctness of the latest answers by a fraction. ``left_out`` questions were answered, but at no clue by then."""
+
+    revealed: float
+    accuracy: float | None
+    questions: int
+    left_out: int
+    missing: str | None
+
+
+class PeopleAtFraction(msgspec.Struct):
+    """Teams by a fraction of the question, with reasons for missing numbers by their names.
+
+    ``right`` is a mean over questions of the share of teams that have answered correctly, ``buzz_accuracy`` correct buzzes /
+    buzzes so far. ``accuracy`` is a mean over questions of the share of people whose guess at the last clue by then is correct.
+    Only a human collection has it, whose players guess at every clue.
+    """
+
+    revealed: float
+    right: float | None
+    questions: int
+    left_out: int
+    buzz_accuracy: float | None
+    buzzes: int
+    missing: dict[str, str]
+    accuracy: float | None = None
+
+
+class RunAccuracy(RunName):
+    """Accuracy of a run by fraction of the question revealed."""
+
+    fractions: list[AtFraction]
+
+
+class TeamsAccuracy(msgspec.Struct):
+    """Teams by fraction of the question revealed: all ``people``, or one model that played as a team."""
+
+    name: str
+    kind: str
+    fractions: list[PeopleAtFraction]
+
+
+class FractionAccuracy(msgspec.Struct):
+    """Accuracy by fraction of the question revealed. GRACE fig. 5, table 2."""
+
+    missing: str | None
+    runs: list[RunAccuracy]
+    teams: list[TeamsAccuracy]
 
 
 MARKS = [k / 5 for k in range(1, 6)]
@@ -177,24 +245,65 @@ def _teams_by_fraction(clue_table: ClueTable, teams: pl.DataFrame, is_human: boo
     return marks
 
 
+class RunBuzzRates(RunName):
+    """How often a run buzzes when its guess is correct, and when it is not: P(buzz | correct) and P(buzz | incorrect).
+
+    ``seen_correct`` and ``seen_incorrect`` are numbers of clues seen with such a guess; a graded correctness counts with its
+    value. ``buzz_rate`` is per clue seen. ``survey_score`` is a mean over questions; a question without a buzz counts 0.
+    """
+
+    missing: dict[str, str]
+    threshold: float | None = None
+    given_correct: float | None = None
+    given_incorrect: float | None = None
+    seen_correct: float | None = None
+    seen_incorrect: float | None = None
+    buzz_rate: float | None = None
+    survey_score: float | None = None
+
+
+class TeamBuzzRates(msgspec.Struct):
+    """How often teams buzz per clue heard, as means over teams.
+
+    ``given_correct`` and ``given_incorrect`` are P(buzz | correct) and P(buzz | incorrect): means over the players of a human
+    collection who had such guesses. They are missing for other teams, because what these thought before they buzzed is not
+    recorded. ``correct_rate`` and ``incorrect_rate`` (buzzes of each kind per clue heard) are lower bounds of them.
+    ``survey_score`` is in [-5, 20), the rates are in [0, 1].
+    """
+
+    name: str
+    kind: str
+    teams: int
+    given_correct: float | None
+    given_incorrect: float | None
+    buzz_rate: float | None
+    correct_rate: float | None
+    incorrect_rate: float | None
+    survey_score: float | None
+    missing: dict[str, str]
+
+
+class BuzzRates(msgspec.Struct):
+    """P(buzz | correct) and P(buzz | incorrect). GRACE sec. 5.1, fig. 6."""
+
+    missing: str | None
+    runs: list[RunBuzzRates]
+    teams: list[TeamBuzzRates]
+
+
 NUMBERS = RunBuzzRates.__struct_fields__[4:]
 GIVEN = ("given_correct", "given_incorrect")
 NO_GUESS = "no guess was {kind} before or at the buzz"
 UNKNOWN_GUESSES = "what a team would have answered before it buzzed is not recorded"
 
 
-def buzz_rates(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzRates:
+def buzz_rates(data: BuzzingData) -> BuzzRates:
     """Return how often each run and each group of teams buzzes when right and when wrong.
 
     The groups of people are all teams, and the halves by survey score: above the median or not. Their rates are means over teams.
     Clues count as heard up to and including the buzz or, without a buzz, up to the clue in which the question ended for the
     team. The survey score is a mean over the questions heard.
     """
-    return rates_of(read_buzzing(snapshot, selection, rules))
-
-
-def rates_of(data: BuzzingData) -> BuzzRates:
-    """Return the rates of data that has been read."""
     if data.missing:
         return BuzzRates(data.missing, [], [])
     return BuzzRates(None, [_run_rates(player) for player in data.runs], _team_rates(data.clue_table))

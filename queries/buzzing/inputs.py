@@ -18,7 +18,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.selected_answers import attribute_masks, left_out_plays, selection_clauses
 from queries.metrics.counted_answers import BUZZED
-from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.arrays import Floats, Ints
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,
     StepFunction,
@@ -210,9 +210,6 @@ def _first_sample(question: Ints, sample: Ints) -> NDArray[np.bool_]:
     first = np.flatnonzero(np.diff(question, prepend=-1))
     is_first: NDArray[np.bool_] = sample == np.repeat(sample[first], np.diff(np.append(first, len(question))))
     return is_first
-
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.buzzing.category_outcomes import question_categories
-from queries.buzzing.inputs import NO_PEOPLE, ClueTable, Ints, RunBuzzing, read_buzzing
+from queries.buzzing.inputs import NO_PEOPLE, ClueTable, RunBuzzing, read_buzzing
 from queries.buzzing.parameters import Rules
 from queries.engine.inference import bounded_mean_interval
 from queries.engine.run_columns import sum_by_place
 from queries.engine.run_pairs import RunName
 from queries.engine.units import Units, read_units_at, too_few_units
-from queries.metrics.kernels.arrays import Floats
-from queries.selection import Selection, selection_keys
+from queries.metrics.kernels.arrays import Floats, Ints
+from queries.selection import Answer, Selection, head
 
 WORDS = (-20, -10, 0, 10, 20)  # words after the median
 
@@ -56,11 +56,9 @@ class RunAndMedian(RunName):
     missing: str | None
 
 
-class PeopleMedian(msgspec.Struct):
+class PeopleMedian(Answer):
     """Answer of ``/api/v1/buzz/median``. ``words`` are numbers of words after the median, negative before it."""
 
-    data_version: str
-    selection: dict[str, list[str]]
     missing: str | None
     words: list[int]
     runs: list[RunAndMedian]
@@ -73,7 +71,7 @@ def people_median(snapshot: Snapshot, selection: Selection, rules: Rules) -> Peo
     there is none, and any right buzz is before it. A graded correctness counts with its value.
     """
     data = read_buzzing(snapshot, selection, rules)
-    answer = PeopleMedian(snapshot.version, selection_keys(selection), data.missing, [*WORDS], [])
+    answer = PeopleMedian(*head(snapshot, selection), data.missing, [*WORDS], [])
     if data.missing:
         return answer
     names, category = question_categories(snapshot, selection, data.positions)

@@ -16,17 +16,9 @@ from queries.buzzing.inputs import (
     representative_threshold,
 )
 from queries.buzzing.parameters import Rules
-from queries.buzzing.results import (
-    BestThresholds,
-    Optimum,
-    OutcomeInterval,
-    RunThresholds,
-    ThresholdCurve,
-    ThresholdExplorer,
-    ThresholdOutcome,
-)
 from queries.engine.bootstrap import percentile_interval, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
+from queries.engine.run_pairs import RunName
 from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
@@ -38,30 +30,114 @@ SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
 MAX_STEPS = 400  # steps of a curve that are listed, apart from the optimum
 
 
-def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -> ThresholdExplorer:
+class ThresholdOutcome(msgspec.Struct):
+    """The outcome of a threshold over the questions that a run answered.
+
+    Attributes:
+        threshold: the run buzzes at the first clue whose score is strictly above it.
+        correct, incorrect: number of buzzes; a graded correctness counts with its value in [0, 1].
+        revealed: mean fraction of the question revealed at the buzz, in (0, 1].
+        expected_wins: mean over questions of pi(f) x [correct at the buzz], 0 without a buzz.
+        score: expected points per question against a human team drawn at random from those that heard it, in [-5, 10].
+        win: chance of winning a question against such a team by being the first to answer correctly, in [0, 1].
+        loss: chance that the team answers correctly and the run did not do so before, in [0, 1]. Nobody wins the rest.
+        unsure: part of ``win`` that rests on teams whose question was ended by others before the buzz, in [0, 1].
+    """
+
+    threshold: float | None
+    optimal: bool
+    buzzes: int | None = None
+    no_buzz: int | None = None
+    correct: float | None = None
+    incorrect: float | None = None
+    accuracy: float | None = None
+    revealed: float | None = None
+    expected_wins: float | None = None
+    score: float | None = None
+    win: float | None = None
+    loss: float | None = None
+    unsure: float | None = None
+
+
+class OutcomeInterval(msgspec.Struct):
+    """A 95 % interval over questions at a fixed threshold. It ignores that the threshold may be chosen on the same questions."""
+
+    low: float
+    high: float
+
+
+class Optimum(msgspec.Struct):
+    """Where expected wins are highest: at every tau with ``threshold`` <= tau < ``until``, and perhaps at higher ones too.
+
+    ``until`` is None where there is no upper end. ``open_below`` says that every lower threshold is as good.
+    """
+
+    threshold: float
+    until: float | None
+    open_below: bool
+    expected_wins: float
+
+
+class ThresholdCurve(msgspec.Struct):
+    """Values by threshold: step functions, constant from one of ``thresholds`` up to the next.
+
+    If there are more than 400 ``steps``, only some are listed, each with its exact values; the optimum is always among them.
+    """
+
+    steps: int
+    thresholds: list[float]
+    expected_wins: list[float] | None
+    score: list[float] | None
+    win: list[float] | None
+
+
+class RunThresholds(RunName):
+    """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
+
+    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
+    ``no_interval`` says why a value of ``intervals`` has none, by name.
+    """
+
+    questions: int
+    heard: int
+    items: int
+    unscored: int
+    outcome: ThresholdOutcome
+    intervals: dict[str, OutcomeInterval]
+    optimum: Optimum | None
+    curve: ThresholdCurve | None
+    missing: dict[str, str]
+    no_interval: dict[str, str]
+
+
+class ThresholdExplorer(msgspec.Struct):
+    """The threshold explorer. Some run has a score on each of ``scales``. ``human_curve`` is None under the polynomial."""
+
+    scale: str
+    scales: list[str]
+    curve: str
+    human_curve: str | None
+    missing: str | None
+    runs: list[RunThresholds]
+
+
+def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> dict[str, float]:
+    """Return each run's best threshold, as in the explorer. Runs without one, or with a threshold by the rules, are left out."""
+    players = {player.run.run: player for player in read_buzzing(snapshot, selection, rules).runs}
+    return {
+        run: player.threshold
+        for run, player in players.items()
+        if player.buzzes is not None and player.threshold is not None and rules.threshold_of(run) is None
+    }
+
+
+def threshold_explorer(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
     """Return buzzes, expected wins by threshold with their optimum, system score and win probability of each run.
 
     Expected wins are a mean over the questions that a run answered. Where they depend on people, only questions that a human
     team heard count. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, where h is the dataset's curve of teams unless
     ``human`` names another curve.
     """
-    return explorer_of(snapshot, read_buzzing(snapshot, selection, rules), selection, rules)
-
-
-def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> BestThresholds:
-    """Return each run's best threshold, as in the explorer. Runs without one, or with a threshold by the rules, are left out."""
-    players = read_buzzing(snapshot, selection, rules).runs
-    return BestThresholds(
-        {
-            player.run.run: player.threshold
-            for player in players
-            if player.buzzes is not None and player.threshold is not None and rules.threshold_of(player.run.run) is None
-        }
-    )
-
-
-def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
-    """Return the threshold explorer of data that has been read."""
     human = people_curve(snapshot, selection)
     units = read_units_at(snapshot, selection, data.positions)
     return ThresholdExplorer(

@@ -92,24 +92,9 @@ class Facets(msgspec.Struct, frozen=True):
         return self.longest > 1 or self.has_teams
 
     @property
-    def models(self) -> tuple[str, ...]:
-        return self._texts("model")
-
-    @property
-    def elicitations(self) -> tuple[str, ...]:
-        return self._texts("elicitation")
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        return self._texts("category")
-
-    @property
-    def subcategories(self) -> tuple[str, ...]:
-        return self._texts("subcategory")
-
-    @property
     def radii(self) -> tuple[int, ...]:
         return tuple(value for value in self.values.get("radius", ()) if isinstance(value, int))
 
-    def _texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(value) for value in self.values.get(key, ()))
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return the values of a key, such as ``category``, as texts."""
+        return tuple(map(str, self.values.get(key, ())))

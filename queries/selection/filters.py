@@ -117,9 +117,6 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
         names = [allowed(key, text, [*known], facets, "Dataset {dataset!r} has no {key} {value!r}.") for text in texts]
         return tuple(known[name] for name in dict.fromkeys(names))
 
-    def write(self, value: tuple[Value, ...]) -> list[str]:
-        return [str(element) for element in value]
-
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         options = self.options(key, facets)
         named = tuple((option, str(option)) for option in options)
@@ -163,12 +160,16 @@ class NamedFilter(ColumnFilter):
         names = sum(split_key(other)[0] == field for other in facets.values)
         return ChoicesControl(name, named, value, folded=names > MAX_UNFOLDED)
 
+    def sql(self, name: str, values: str, table: str) -> str:
+        """Return the condition, given the SQL of the name and of the list of values."""
+        having = f"{self.name} = {name} and list_contains({values}, value)"
+        return f"{table}.{self.identity} in (select {self.identity} from {self.facts} where dataset = $dataset and {having})"
+
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         field, name = split_key(key)
         parameter = f"{field}_{name.encode().hex()}"  # a name can contain characters that a parameter cannot
-        having = f"{self.name} = ${parameter}_name and list_contains(${parameter}_values::varchar[], value)"
-        sql = f"{table}.{self.identity} in (select {self.identity} from {self.facts} where dataset = $dataset and {having})"
-        return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
+        sql = self.sql(f"${parameter}_name", f"${parameter}_values::varchar[]", table)
+        return sql, {f"{parameter}_name": name, f"{parameter}_values": [*map(str, value)]}
 
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
         return f"{split_key(key)[1]} {' or '.join(map(str, value))}"
@@ -178,11 +179,8 @@ class NamedFilter(ColumnFilter):
 class ResponseAttributeFilter(NamedFilter):
     """Responses by their attributes. A blank value means responses without the attribute."""
 
-    def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
-        field, name = split_key(key)
-        parameter = f"{field}_{name.encode().hex()}"
-        sql = f"list_contains(${parameter}_values::varchar[], coalesce({table}.attributes[${parameter}_name], ''))"
-        return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
+    def sql(self, name: str, values: str, table: str) -> str:
+        return f"list_contains({values}, coalesce({table}.attributes[{name}], ''))"
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Kind(Generic[T]):
 
     def write(self, value: T) -> list[str]:
         """Return the texts that ``read`` turns into this value."""
-        return [str(value)]
+        return [*map(str, value)] if isinstance(value, tuple) else [str(value)]
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of one text."""
@@ -84,9 +84,6 @@ class Texts(Kind[tuple[str, ...]]):
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
         return tuple(dict.fromkeys(texts))
-
-    def write(self, value: tuple[str, ...]) -> list[str]:
-        return list(value)
 
 
 @dataclass(frozen=True)
@@ -125,40 +122,32 @@ class Choices(Kind[tuple[str, ...]]):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
         return tuple(dict.fromkeys(allowed(key, text, self.options, facets, self.unknown) for text in texts))
 
-    def write(self, value: tuple[str, ...]) -> list[str]:
-        return list(value)
-
     def schema(self) -> dict[str, Any]:
         return super().schema() if callable(self.options) else {"enum": [*self.options]}
 
 
 @dataclass(frozen=True)
-class Flag(Kind[bool]):
+class Flag(Kind[bool | Literal["all"]]):
     """0 or 1."""
 
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool:
-        return allowed(key, texts[0], ("0", "1"), facets) == "1"
-
-    def write(self, value: bool) -> list[str]:
-        return [str(int(value))]
-
-    def schema(self) -> dict[str, Any]:
-        return {"enum": ["0", "1"]}
-
-
-@dataclass(frozen=True)
-class FlagOrAll(Kind[bool | Literal["all"]]):
-    """0, 1 or ``all``."""
+    texts: ClassVar[tuple[str, ...]] = ("0", "1")
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool | Literal["all"]:
-        text = allowed(key, texts[0], ("0", "1", "all"), facets)
+        text = allowed(key, texts[0], self.texts, facets)
         return "all" if text == "all" else text == "1"
 
     def write(self, value: bool | Literal["all"]) -> list[str]:
         return [value if value == "all" else str(int(value))]
 
     def schema(self) -> dict[str, Any]:
-        return {"enum": ["0", "1", "all"]}
+        return {"enum": [*self.texts]}
+
+
+@dataclass(frozen=True)
+class FlagOrAll(Flag):
+    """0, 1 or ``all``."""
+
+    texts = ("0", "1", "all")
 
 
 @dataclass(frozen=True)

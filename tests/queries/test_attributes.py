@@ -1,11 +1,14 @@
 """Attributes of questions: import, filters, breakdowns and exports."""
 
+import shutil
+
 import msgspec
 import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
+from data.store import open_store
 from queries.breakdown import breakdown, breakdown_fields
 from queries.changes import pinned_version
 from queries.datasets import datasets
@@ -26,14 +29,15 @@ RESPONSES = "model,question_id,clue,guess,confidence\na,q1,0,Rome,0.25\na,q1,1,P
 BRIER = CATALOGUE["brier"]
 
 
-def stored(importing, folder):
-    bundle = write(folder / "toy", questions=WITH_ATTRIBUTES, clues=CLUES, responses=RESPONSES)
-    return importing(folder / "store", bundle)
-
-
-@pytest.fixture
-def described(prefilled):
-    return prefilled(stored)
+@pytest.fixture(scope="module")
+def described(importing, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("described")
+    store = open_store(folder / "store", threads=2)
+    report = import_paths(
+        store, [write(folder / "toy", questions=WITH_ATTRIBUTES, clues=CLUES, responses=RESPONSES)], ImportOptions()
+    )
+    assert any("kept as attributes of questions: language" in line for line in report.lines) and not report.warnings
+    return store
 
 
 def read(snapshot, *pairs):
@@ -46,6 +50,8 @@ def test_extra_columns_become_attributes(described):
     assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar", "year": "10"}
     assert datasets(snapshot).datasets[0].attributes == [ODD, "language", "year"]
     assert read_facets(snapshot, "toy").values["attr.year"] == ("9", "10")
+    page = question_table(snapshot, Selection("toy"), [])[0]
+    assert page.select("question_id", f"attr.{ODD}", "attr.language").rows() == [("q1", "12.5", "fr"), ("q2", None, "ar")]
 
 
 def test_keys_of_later_jsonl_lines_become_attributes(importing, tmp_path):
@@ -119,24 +125,22 @@ def test_a_control_offers_few_values_or_the_chosen_ones(described):
     assert control("attr.url", ("page 7",), many).chosen == ("page 7",)
 
 
-def test_the_question_table_has_attributes(described):
-    page = question_table(described.snapshot(), Selection("toy"), [])[0]
-    assert page.select("question_id", f"attr.{ODD}", "attr.language").rows() == [("q1", "12.5", "fr"), ("q2", None, "ar")]
-
-
 def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
-    version = pinned_version(described.snapshot(), Selection("toy")).version
-    other = write(tmp_path / "copy", questions=WITH_ATTRIBUTES.replace(",fr,", ",en,"), clues=CLUES)
-    report = import_paths(described, [other], ImportOptions())
-    assert [warning for warning in report.warnings if "keeps the stored attributes" in warning]
-    assert question(described.snapshot(), Selection("toy"), "q1").attributes["language"] == "fr"
-    same = write(tmp_path / "same", questions=WITH_ATTRIBUTES, clues=CLUES)
-    assert not import_paths(described, [same], ImportOptions()).warnings
-    import_paths(described, [other], ImportOptions(replace=True))
-    assert question(described.snapshot(), Selection("toy"), "q1").attributes["language"] == "en"
-    assert pinned_version(described.snapshot(), Selection("toy")).version != version
-    import_paths(described, [write(tmp_path / "none", questions=QUESTIONS, clues=CLUES)], ImportOptions(replace=True))
-    assert question(described.snapshot(), Selection("toy"), "q1").attributes == {}
+    store = open_store(shutil.copytree(described.url, tmp_path / "store"), threads=1)
+
+    def put(text, **options):
+        return import_paths(store, [write(tmp_path / "toy", questions=text, clues=CLUES)], ImportOptions(**options)).warnings
+
+    version = pinned_version(store.snapshot(), Selection("toy"))
+    other = WITH_ATTRIBUTES.replace(",fr,", ",en,")
+    assert [warning for warning in put(other) if "keeps the stored attributes" in warning]
+    assert question(store.snapshot(), Selection("toy"), "q1").attributes["language"] == "fr"
+    assert not put(WITH_ATTRIBUTES)
+    put(other, replace=True)
+    assert question(store.snapshot(), Selection("toy"), "q1").attributes["language"] == "en"
+    assert pinned_version(store.snapshot(), Selection("toy")) != version
+    put(QUESTIONS, replace=True)
+    assert question(store.snapshot(), Selection("toy"), "q1").attributes == {}
 
 
 @pytest.mark.parametrize(
@@ -153,8 +157,3 @@ def test_attributes_that_cannot_be_stored_are_refused(empty, tmp_path, header, c
     path = write(tmp_path / "toy", questions=f"question_id,answer,{header}\nq1,Paris,{cell}\nq2,Nile,{cell}\n", clues=CLUES)
     with pytest.raises(Refused, match=reason):
         import_paths(empty, [path], ImportOptions())
-
-
-def test_the_import_report_names_the_attributes(empty, tmp_path):
-    report = import_paths(empty, [write(tmp_path / "toy", questions=WITH_ATTRIBUTES, clues=CLUES)], ImportOptions())
-    assert any("kept as attributes of questions: language" in line for line in report.lines)

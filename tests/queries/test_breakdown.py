@@ -29,16 +29,11 @@ def part_of(by, question):
 
 
 def same(cell, other):
-    number = (
-        pytest.approx(other.value, abs=1e-12) if other.value is not None else None,
-        other.missing,
-        other.questions,
-        other.rank,
-    )
-    assert (cell.value, cell.missing, cell.questions, cell.rank) == number
+    value = None if other.value is None else pytest.approx(other.value, abs=1e-12)
+    assert (cell.value, cell.missing, cell.questions, cell.rank) == (value, other.missing, other.questions, other.rank)
 
 
-@examples(25)
+@examples(12)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BREAKDOWN_FIELDS))
 def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, data, dataset, by):
     selection = data.draw(selections(offered[dataset]))
@@ -95,8 +90,8 @@ def test_steps_of_difficulty(stated):
 
 
 def test_intervals_within_parts(snapshot, rows):
-    plainly = breakdown(snapshot, RELAY, "category", METRICS)
-    result = breakdown(snapshot, RELAY, "category", METRICS, intervals=True)
+    plainly = breakdown(snapshot, RELAY, "category", METRICS[::4])
+    result = breakdown(snapshot, RELAY, "category", METRICS[::4], intervals=True)
     seen = 0
     for part, other in zip(result.parts, plainly.parts, strict=True):
         for row, without in zip(part.rows, other.rows, strict=True):
@@ -109,7 +104,7 @@ def test_intervals_within_parts(snapshot, rows):
                 else:
                     assert cell.value is not None and cell.questions > 1
                 seen += cell.low is not None
-    assert seen > 100
+    assert seen > 20
     assert any(cell.replicates < 1000 for part in result.parts for row in part.rows for cell in row.metrics.values() if cell.low)
 
 

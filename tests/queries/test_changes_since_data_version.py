@@ -33,7 +33,7 @@ def store(original, tmp_path):
 
 
 def version_of(store):
-    return pinned_version(store.snapshot(), ALL).version
+    return pinned_version(store.snapshot(), ALL)
 
 
 def named(store):
@@ -49,80 +49,56 @@ def publish(store, tmp_path):
     return put_file(store, tmp_path / "new.csv", NEW, dataset="toy", model="beta").runs[0]
 
 
-def test_nothing_has_changed(store):
-    version = version_of(store)
-    for selection in (ALL, named(store), ALL.replace(category=("Places",), failed=True)):
+def test_runs_change_links_that_name_none(store, tmp_path):
+    version, before = version_of(store), named(store)
+    for selection in (ALL, before, ALL.replace(category=("Places",), failed=True)):
         result = changes(store, selection, version)
         assert result.same and result.current == version
         assert not (result.content or result.added or result.withdrawn or result.restored or result.corrected or result.unnamed)
-
-
-def test_the_same_import_gives_the_same_content(store, original, tmp_path):
-    other = open_store(tmp_path / "other", threads=1)
-    put(other, original / "toy", model="alpha")
-    assert version_of(other).split("-")[1:] == version_of(store).split("-")[1:]
-
-
-def test_a_new_run_changes_links_that_name_none(store, tmp_path):
-    version, before = version_of(store), named(store)
     run = publish(store, tmp_path)
     result = changes(store, ALL, version)
     assert not result.same and not result.content
     assert [(added.run, added.model) for added in result.added] == [(run, "beta")]
     result = changes(store, before, version)
     assert result.same and result.unnamed == 1 and result.added == []
-
-
-def test_a_withdrawn_run_stays_in_links_that_name_it(store, tmp_path):
-    publish(store, tmp_path)
-    version, before = version_of(store), named(store)
+    version = version_of(store)
     withdraw(store, before.run[0], None)
     result = changes(store, ALL, version)
     assert not result.same and [gone.run for gone in result.withdrawn] == [before.run[0]]
-    assert changes(store, before, version).same
+    assert changes(store, before, version).same, "a link that names the run still shows it"
     later = version_of(store)
     assert later != version
     restore(store, before.run[0])
     assert changes(store, ALL, later).restored and not changes(store, ALL, later).same
 
 
-def test_other_people_change_every_link(store, tmp_path):
+def test_other_people_change_every_link(store, original, tmp_path):
     version, before = version_of(store), named(store)
     buzzes = PEOPLE["buzzes"].replace("q1,m1,Birch,7,true", "q1,m1,Birch,3,true")
     put(store, write(tmp_path / "toy", exposures=PEOPLE["exposures"], buzzes=buzzes), replace=True)
     for selection in (ALL, before):
         result = changes(store, selection, version)
         assert result.content and not result.same
-
-
-def test_difficulty_that_comes_from_runs_is_content(tmp_path):
-    store = open_store(tmp_path / "store", threads=1)
-    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
-    version, before = version_of(store), named(store)
-    publish(store, tmp_path)
-    assert changes(store, before, version).content
+    put(store, original / "toy", replace=True, model="alpha")
+    assert version_of(store).split("-")[1] == version.split("-")[1], "the same people as before"
 
 
 def test_corrected_grades_change_links_that_read_them(store):
+    """A version from before a rule changed says so, too."""
+
+    def rules(selection=None):
+        result = changes(store, selection or named(store), version_of(store).rpartition("-")[0])
+        assert not result.same and not result.corrected
+        assert what_changed(result) == f"Since this link was made, these rules changed: {'; '.join(result.rules_changed)}."
+        return {rule.split()[0] for rule in result.rules_changed}
+
     version, (run,) = version_of(store), named(store).run
+    assert rules() == {"intervals"}, "other rules do not concern this store"
     correct_grades(store, run, [Correction("q1", "Rome", 1.0)], by="ann")
     assert changes(store, named(store).replace(grading="graded"), version).same
     for grading in ("", "reviewed"):
         result = changes(store, named(store).replace(grading=grading), version)
         assert result.corrected == [run] and not result.same and not result.rules_changed
-
-
-def test_a_version_before_a_rule_changed_says_so(store):
-    def rules(selection=None):
-        earlier = version_of(store).rpartition("-")[0]
-        result = changes(store, selection or named(store), earlier)
-        assert not result.same and not result.corrected
-        assert what_changed(result) == f"Since this link was made, these rules changed: {'; '.join(result.rules_changed)}."
-        return {rule.split()[0] for rule in result.rules_changed}
-
-    assert changes(store, named(store), version_of(store)).same
-    assert rules() == {"intervals"}, "other rules do not concern this store"
-    correct_grades(store, named(store).run[0], [Correction("q1", "Rome", 1.0)], by="ann")
     assert changes(store, named(store), version_of(store)).same
     assert rules() == {"runs", "intervals"}
     assert rules(named(store).replace(grading="graded")) == {"intervals"}
@@ -138,7 +114,7 @@ def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
 
     def rules(selection):
         snapshot = store.snapshot()
-        version = pinned_version(snapshot, selection).version
+        version = pinned_version(snapshot, selection)
         assert not version_changes(snapshot, selection, version).rules_changed
         changed = version_changes(snapshot, selection, version.rpartition("-")[0]).rules_changed
         return [rule.split()[0] for rule in changed]
@@ -147,6 +123,9 @@ def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
     assert rules(ALL.replace(common=False)) == ["answers", "where", "intervals"]
     assert rules(ALL.replace(model=("alpha",))) == ["where", "intervals"]
     assert rules(Selection("rain")) == ["where", "accuracy", "intervals"]
+    version, before = version_of(store), named(store)
+    publish(store, tmp_path)
+    assert changes(store, before, version).content, "difficulty that comes from runs is content"
 
 
 @pytest.mark.parametrize("version", ["", "12-0badc0de", "20261399T000000000000-0123456789ab-01234567", "x" * 400])
@@ -161,9 +140,9 @@ def test_a_link_to_lifeeval_says_that_ages_became_clusters(bundled):
     selection = Selection(
         "lifeeval", run=tuple(run for (run,) in bundled.rows("select run from runs where dataset = 'lifeeval'"))
     )
-    earlier = re.sub(r"r\d+$", "r1", pinned_version(bundled, selection).version)
+    earlier = re.sub(r"r\d+$", "r1", pinned_version(bundled, selection))
     changes = version_changes(bundled, selection, earlier)
     assert not changes.same and "cluster=question counts single questions as before" in changes.rules_changed[0]
     of_questions = version_changes(bundled, selection.replace(cluster="question"), earlier)
     assert "age" not in " ".join(of_questions.rules_changed).split()
-    assert version_changes(bundled, selection, pinned_version(bundled, selection).version).same
+    assert version_changes(bundled, selection, pinned_version(bundled, selection)).same

@@ -14,28 +14,25 @@ def right_clues(question, run):
     return counts[(run + question) % RUNS]
 
 
-def ten_runs(importing, folder):
-    """Import ten runs: question k is answered correctly by k of them; half of the clues of question hN are right in all."""
-    single = [f"q{k}" for k in range(RUNS + 1)]
-    halves = [f"h{k}" for k in range(20)]
-    questions = "question_id,answer\n" + "".join(f"{name},yes\n" for name in single + halves)
-    clues = "question_id,clue,text\n" + "".join(f"{name},0,a\n" for name in single)
-    clues += "".join(f"{name},{clue},a\n" for name in halves for clue in range(CLUES))
-    answers = ["model,question_id,clue,guess,confidence"]
-    for run in range(RUNS):
-        answers += [f"model {run},q{k},0,{'yes' if run < k else 'no'},0.5" for k in range(RUNS + 1)]
-        answers += [
-            f"model {run},{name},{clue},{'yes' if clue < right_clues(k, run) else 'no'},0.5"
-            for k, name in enumerate(halves)
-            for clue in range(CLUES)
-        ]
-    bundle = bundles.write(folder / "toy", questions=questions, clues=clues, responses="\n".join(answers) + "\n")
-    return importing(folder / "store", bundle)
-
-
 @pytest.fixture(scope="module")
 def snapshot(importing, tmp_path_factory):
-    return ten_runs(importing, tmp_path_factory.mktemp("ten_runs")).snapshot()
+    """Ten runs: question k is answered correctly by k of them; half of the clues of question hN are right in all."""
+    folder = tmp_path_factory.mktemp("ten_runs")
+    right = {f"q{k}": lambda run, k=k: int(run < k) for k in range(RUNS + 1)}
+    right |= {f"h{k}": lambda run, k=k: right_clues(k, run) for k in range(20)}
+    places = [(name, clue) for name in right for clue in range(CLUES if name[0] == "h" else 1)]
+    answers = [
+        {"model": f"model {run}", "question_id": name, "clue": clue, "guess": "yes" if clue < right[name](run) else "no"}
+        for run in range(RUNS)
+        for name, clue in places
+    ]
+    bundle = bundles.write(
+        folder / "toy",
+        questions=bundles.table([{"question_id": name, "answer": "yes"} for name in right]),
+        clues=bundles.table([{"question_id": name, "clue": clue, "text": "a"} for name, clue in places]),
+        responses=bundles.table([answer | {"confidence": 0.5} for answer in answers]),
+    )
+    return importing(folder / "store", bundle).snapshot()
 
 
 def test_shares_are_stored_as_they_are_written(snapshot):

@@ -65,10 +65,8 @@ def snapshot(importing, tmp_path_factory):
 
 def test_the_slope_of_a_run_does_not_use_its_own_answers(snapshot):
     evidence = gather(snapshot, Selection("toy"), [SLOPE])
-    right = dict(zip((run.model for run in evidence.runs), np.split(evidence.sums["correct"], evidence.starts[1:]), strict=True))
-    given = dict(
-        zip((run.model for run in evidence.runs), np.split(evidence.sums["difficulty"], evidence.starts[1:]), strict=True)
-    )
+    models, columns = [run.model for run in evidence.runs], (evidence.sums["correct"], evidence.sums["difficulty"])
+    right, given = (dict(zip(models, np.split(column, evidence.starts[1:]), strict=True)) for column in columns)
     expected = 1 - (right["two"] + right["three"]) / 2
     np.testing.assert_allclose(given["one"], expected)
     np.testing.assert_allclose(given["one again"], expected)
@@ -133,17 +131,14 @@ def test_parts_are_of_the_difficulties_of_others(snapshot):
     evidence = gather(snapshot, BOARD, [CATALOGUE["overconfidence"], SLOPE])
     given = np.split(evidence.sums["difficulty"], evidence.starts[1:])
     right = np.split(evidence.sums["correct"], evidence.starts[1:])
+    only = slices(snapshot, Selection("toy"), CATALOGUE["overconfidence"]).slices
+    assert {by for part in only for by in part.filters} == {"difficulty"}
     result = slices(snapshot, BOARD, CATALOGUE["overconfidence"])
     for run, difficulties, correct in zip(evidence.runs, given, right, strict=True):
         (part,) = [part for part in result.slices if part.filters == {"difficulty": "0.33..0.67"} and part.run == run.run]
         inside = (difficulties >= 0.33) & (difficulties <= 0.67)
         assert part.questions == inside.sum()
         assert part.value == pytest.approx(0.7 - correct[inside].mean(), abs=1e-12)
-
-
-def test_difficulty_can_make_the_only_parts(snapshot):
-    result = slices(snapshot, Selection("toy"), CATALOGUE["overconfidence"])
-    assert {by for part in result.slices for by in part.filters} == {"difficulty"}
 
 
 def test_against_another_run_no_part_is_of_difficulty(snapshot):

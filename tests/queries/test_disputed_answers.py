@@ -30,14 +30,8 @@ def answers(model):
     made = []
     for number, name in enumerate(QUESTIONS):
         right = number < 10 if model == "steady" else 6 <= number < 12
-        row = {
-            "model": model,
-            "question_id": name,
-            "clue": 0,
-            "guess": f"guess {name}",
-            "confidence": 0.9 if right else 0.8,
-            "correct": int(right),
-        }
+        row = {"model": model, "question_id": name, "clue": 0, "guess": f"guess {name}", "confidence": 0.9 if right else 0.8}
+        row |= {"correct": int(right)}
         made.append(row | ({"correct.second": 1} if model == "strict" and name in DISPUTED else {}))
     if model == "strict":
         made = [row | {"correct.second": row.get("correct.second", row["correct"])} for row in made]
@@ -109,40 +103,30 @@ def test_each_grading_has_its_leader(snapshot):
     result = grading_disagreement(snapshot, TOY)
     assert (result.disputed, result.share) == (6, 6 / 40) and result.matters and result.metric == "net_score"
     assert leaders(result) == {("imported", "steady"), ("second", "strict")}
-    assert leaderboard(snapshot, TOY, [ACCURACY]).gradings == result
+    board, without = (leaderboard(snapshot, TOY.replace(undisputed=choice), [ACCURACY]) for choice in (False, True))
+    assert board.gradings == result and board.rows == without.rows, "metrics count disputed answers all the same"
     for grading in ("imported", "second"):
         board = leaderboard(snapshot, TOY.replace(grading=grading), [CATALOGUE["net_score"]])
         first = min(board.rows, key=lambda row: row.metrics["net_score"].rank)
         (leader,) = [leader for leader in result.leaders if leader.grading == grading]
         assert (leader.run, leader.value) == (first.run, first.metrics["net_score"].value)
-
-
-def test_few_disputed_answers_name_no_leader(snapshot):
-    few = TOY.replace(questions=(*QUESTIONS[5:],))
-    result = grading_disagreement(snapshot, few)
-    assert (result.disputed, result.share, result.leaders) == (1, 1 / 30, []) and not result.matters
+    few = grading_disagreement(snapshot, TOY.replace(questions=(*QUESTIONS[5:],)))
+    assert (few.disputed, few.share, few.leaders) == (1, 1 / 30, []) and not few.matters
     alone = grading_disagreement(snapshot, TOY.on_runs([run_of(snapshot, "steady")]))
     assert (alone.disputed, alone.share, alone.leaders) == (0, 0.0, [])
 
 
-@pytest.mark.parametrize(
-    ("narrow", "most"),
-    [
-        ({}, 3),
-        ({"revealed": (0.0, 0.5)}, 2),
-        ({"failed": True}, 3),
-        ({"attr": (("prompt", ("terse",)),), "response_attributes": ("prompt",)}, 2),
-        ({"q": "q2"}, 1),
-    ],
-)
-def test_the_count_is_that_of_the_page_of_gradings(snapshot, narrow, most):
-    selection = Selection("by-clue", **narrow)
-    (run,) = gradings(snapshot, selection).runs
-    disputed = grading_disagreement(snapshot, selection).disputed
-    assert 0 < disputed <= most and disputed == run.differing
+def test_the_count_is_that_of_the_page_of_gradings(snapshot):
+    terse = {"attr": (("prompt", ("terse",)),), "response_attributes": ("prompt",)}
+    for narrow, most in (({}, 3), ({"revealed": (0.0, 0.5)}, 2), ({"failed": True}, 3), (terse, 2), ({"q": "q2"}, 1)):
+        selection = Selection("by-clue", **narrow)
+        (run,) = gradings(snapshot, selection).runs
+        assert 0 < grading_disagreement(snapshot, selection).disputed == run.differing <= most, narrow
 
 
 def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
+    surest = surest_early_mistake(snapshot, Selection("by-clue"))
+    assert (surest.guess, surest.confidence) == ("Oslo", 0.6), "Rome, at 0.9, is disputed"
     strict = run_of(snapshot, "strict")
     listed = items(snapshot, TOY, None, 100, (strict,)).items
     assert {item.question_id for item in listed if item.disputed} == {*DISPUTED}
@@ -156,7 +140,7 @@ def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
 def test_wrong_questions_are_marked_or_left_out(snapshot):
     strict = run_of(snapshot, "strict")
     assert disputed_runs(snapshot, TOY) == {name: [strict] for name in DISPUTED}
-    (row,) = question_details(snapshot, TOY, ("q0",), [CATALOGUE["brier"]]).questions
+    (row,) = question_details(snapshot, TOY, ("q0",), [CATALOGUE["brier"]])
     assert row.disputed == [strict]
     worst = f"-brier:{strict}"
     assert {*DISPUTED} <= {*ordered_questions(snapshot, TOY, worst).questions}
@@ -164,17 +148,9 @@ def test_wrong_questions_are_marked_or_left_out(snapshot):
     assert {*kept} == {*QUESTIONS} - {*DISPUTED}
     other = f"-brier:{run_of(snapshot, 'steady')}"
     assert len(ordered_questions(snapshot, TOY.replace(undisputed=True), other).questions) == len(QUESTIONS)
-
-
-def test_unsolved_questions_are_marked_or_left_out(snapshot):
     result = unsolved(snapshot, Selection("unsolved")).questions
     assert {row.question_id: row.disputed for row in result} == {"q0": 1, "q1": 0}
     assert [row.question_id for row in unsolved(snapshot, Selection("unsolved", undisputed=True)).questions] == ["q1"]
-
-
-def test_metrics_count_disputed_answers_all_the_same(snapshot):
-    boards = [leaderboard(snapshot, TOY.replace(undisputed=choice), [ACCURACY]).rows for choice in (False, True)]
-    assert boards[0] == boards[1]
 
 
 def test_corrections_count_unless_another_grading_is_named(original, tmp_path):
@@ -195,8 +171,3 @@ def test_corrections_count_unless_another_grading_is_named(original, tmp_path):
     assert result.disputed == 7 and leaders(result) == {("imported", "steady"), ("second", "strict"), ("reviewed", "steady")}
     correct_grades(store, steady, [Correction("q19", "guess q19", None)], "ann")
     assert grading_disagreement(store.snapshot(), TOY).disputed == 6
-
-
-def test_the_story_of_the_first_page_is_about_no_disputed_guess(snapshot):
-    surest = surest_early_mistake(snapshot, Selection("by-clue"))
-    assert (surest.guess, surest.confidence) == ("Oslo", 0.6)  # Rome, at 0.9, is disputed

@@ -11,7 +11,7 @@ from tests.helpers.small_polls import POLLS
 from tests.helpers.small_store import ODD
 
 
-def test_datasets(snapshot):
+def test_datasets(snapshot, polled):
     listed = datasets(snapshot)
     relay, spans = listed.datasets
     assert (relay.dataset, relay.title, relay.kind, relay.simulated) == ("relay", "Relay", "incremental", False)
@@ -20,13 +20,9 @@ def test_datasets(snapshot):
     assert (spans.questions, spans.runs, spans.human_teams) == (16, 2, 0)
     assert (spans.categories, spans.radii) == ([], [1, 5, 10, 20])
     assert msgspec.json.decode(msgspec.json.encode(listed), type=Datasets) == listed
-
-
-def test_votes_and_buzzes_are_counted(snapshot, polled):
     polls = datasets(polled).datasets[0]
     counts = [sum(votes) for votes in POLLS if votes]
     assert (polls.dataset, polls.votes, polls.voted) == ("polls", sum(counts), sum(count > 0 for count in counts))
-    relay, spans = datasets(snapshot).datasets
     buzzes = snapshot.rows("select team from buzzes where dataset = 'relay'")
     assert relay.human_buzzes == sum(team != "Robot" for (team,) in buzzes) < len(buzzes)
     assert (relay.votes, relay.voted, spans.human_buzzes) == (0, 0, 0)
@@ -34,18 +30,16 @@ def test_votes_and_buzzes_are_counted(snapshot, polled):
 
 def test_facets(snapshot):
     relay, spans = read_facets(snapshot, "relay"), read_facets(snapshot, "spans")
+    assert read_facets(snapshot, None) == relay
     assert (relay.questions, relay.human_teams, relay.longest) == (12, 3, 6)
-    assert (relay.categories, relay.subcategories, relay.radii) == ((ODD, "History", "Science"), ("Modern",), ())
-    assert relay.models == ("plain", "twin", "partial", "unheard", "sure")
-    assert relay.elicitations == ("verbalized", "logit")
-    assert len(relay.runs) == 6 and len(relay.withdrawn) == 1
-    assert spans.radii == (1, 5, 10, 20)
-    assert spans.difficulty_source == "given"
+    assert (relay.texts("category"), relay.texts("subcategory"), relay.radii) == ((ODD, "History", "Science"), ("Modern",), ())
+    assert (relay.texts("model"), relay.texts("elicitation")) == (
+        ("plain", "twin", "partial", "unheard", "sure"),
+        ("verbalized", "logit"),
+    )
+    assert (len(relay.runs), len(relay.withdrawn)) == (6, 1)
+    assert (spans.radii, spans.difficulty_source) == ((1, 5, 10, 20), "given")
     assert 0 < spans.difficulty[0] < spans.difficulty[1] < 1
-
-
-def test_the_first_dataset_is_the_default(snapshot):
-    assert read_facets(snapshot, None) == read_facets(snapshot, "relay")
 
 
 def test_an_empty_store(tmp_path):

@@ -39,6 +39,8 @@ KINDS = ("failed", "without", "counted")  # a dataset each: as it is, without th
 def _crash(folder, kind):
     """Write the relay under another name with calls that failed at random: the same ones for each kind."""
     write_relay(folder)
+    for number in (1, 6):  # a run like another one, and one that another module withdraws
+        (folder / "responses" / f"{number}.csv").unlink()
     (folder / "dataset.json").write_text(json.dumps({"dataset": kind, "title": "Relay", "kind": "incremental"}))
     chance = random.Random("crashes")
     for path in sorted((folder / "responses").glob("*.csv")):
@@ -79,7 +81,7 @@ def ids(crashed):
     """Model and elicitation by run id, for the runs of all three datasets."""
     rows = crashed.rows("select run, model || '/' || elicitation from runs")
     ((failed, items),) = crashed.rows("select sum(failed), sum(items) from runs where dataset = 'failed'")
-    assert failed > 50 and 0.2 < failed / (failed + items) < 0.4
+    assert failed > 40 and 0.2 < failed / (failed + items) < 0.4
     return dict(rows)
 
 

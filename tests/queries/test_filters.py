@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
+import msgspec
 import polars as pl
 import pytest
 
-from queries.buzzing import Rules, threshold_explorer
+from queries.buzzing import Rules, buzz
 from queries.datasets import prompts
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
@@ -19,19 +20,9 @@ from queries.selection.view_parameters_base import collect, decode, split_key
 from tests.helpers.run_tables import with_runs
 
 EVERY = Selection(
-    "relay",
-    ("a1",),
-    ("alpha", "beta"),
-    ("logit",),
-    (("reasoning", ("yes",)),),
-    ("Arts", "History"),
-    ("Modern",),
-    (1, 5),
-    (("language", ("fr",)),),
-    (0.25, 1.0),
-    (0.0, 0.5),
-    "river",
-)
+    "relay", ("a1",), ("alpha", "beta"), ("logit",), (("reasoning", ("yes",)),), ("Arts", "History"), ("Modern",), (1, 5),
+    (("language", ("fr",)),), (0.25, 1.0), (0.0, 0.5), "river",
+)  # fmt: skip
 
 
 class WithSource(Selection, frozen=True):
@@ -49,19 +40,10 @@ def relay(snapshot):
 
 def test_every_filter_has_words():
     words = {key: kind.sentence(key, EVERY.value(key)) for key, kind in EVERY.applied().items()}
-    assert words == {
-        "run": "run a1",
-        "model": "model alpha or beta",
-        "elicitation": "elicitation logit",
-        "tag.reasoning": "reasoning yes",
-        "category": "category Arts or History",
-        "subcategory": "subcategory Modern",
-        "radius": "radius 1 or 5",
-        "attr.language": "language fr",
-        "difficulty": "difficulty 0.25 to 1",
-        "revealed": "revealed 0 to 0.5",
-        "q": "text “river”",
-    }
+    assert list(words.values()) == [
+        "run a1", "model alpha or beta", "elicitation logit", "reasoning yes", "category Arts or History", "subcategory Modern",
+        "radius 1 or 5", "language fr", "difficulty 0.25 to 1", "revealed 0 to 0.5", "text “river”",
+    ]  # fmt: skip
     assert [split_key(key)[0] for key in words] == list(Selection.filters())
     assert Selection("relay").applied() == {}
 
@@ -90,30 +72,20 @@ def test_an_applied_filter_has_a_control_that_shows_it(snapshot, relay, key):
 
 
 def test_a_menu_includes_the_current_value(relay):
-    binning = CONVENTIONS.keys["binning"]
-    standard = binning.control("binning", "width10", relay)
-    options = (
-        ("", "10 equal widths"),
-        ("width10r", "10 equal widths, closed right"),
-        ("width10+1", "10 equal widths, 1 apart"),
-        ("mass15", "15 equal masses"),
-    )
-    assert standard == MenuControl("Bins", options, "")
-    assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
-
-
-def test_a_menu_of_thresholds_includes_the_current_one(relay):
-    threshold = CONVENTIONS.keys["t"]
-    standard = threshold.control("t", 0.5, relay)
-    options = (("", "0.5"), ("0.25", "0.25"), ("0.75", "0.75"), ("0.9", "0.9"))
-    assert standard == MenuControl("Answers above", options, "")
-    assert threshold.control("t", 0.6, relay) == MenuControl("Answers above", (*options, ("0.6", "0.6")), "0.6")
+    for key, label, standard, other, options in (
+        ("binning", "Bins", "width10", "mass7", (
+            ("", "10 equal widths"), ("width10r", "10 equal widths, closed right"), ("width10+1", "10 equal widths, 1 apart"),
+            ("mass15", "15 equal masses"),
+        )),
+        ("t", "Answers above", 0.5, 0.6, (("", "0.5"), ("0.25", "0.25"), ("0.75", "0.75"), ("0.9", "0.9"))),
+    ):  # fmt: skip
+        kind = CONVENTIONS.keys[key]
+        assert kind.control(key, standard, relay) == MenuControl(label, options, "")
+        assert kind.control(key, other, relay) == MenuControl(label, (*options, (str(other), str(other))), str(other))
 
 
 def test_a_new_filter_is_one_field(snapshot, relay):
-    known = relay.__class__(**{name: getattr(relay, name) for name in relay.__struct_fields__} | {
-        "values": relay.values | {"difficulty_source": ("given", "runs")},
-    })  # fmt: skip
+    known = msgspec.structs.replace(relay, values=relay.values | {"difficulty_source": ("given", "runs")})
     texts, _ = collect([("difficulty_source", "given"), ("category", "History")], WithSource.kinds())
     selection = decode(WithSource, texts, known, dataset="relay")
     assert selection.pairs() == [("dataset", "relay"), ("category", "History"), ("difficulty_source", "given")]
@@ -141,33 +113,20 @@ RESPONSES = """responses join runs using (dataset, run)
     where dataset = 'relay' and clue in (0, 2) and not responses.failed and withdrawn_at is null"""
 
 
-def test_a_filter_on_clues_reaches_the_metrics(snapshot):
-    metric = CATALOGUE["mean_confidence"]
-    sql = f"select run, count(*), count(distinct question_id), avg(confidence) from {RESPONSES} group by 1"
-    expected = with_runs(snapshot).rows(sql)
+def test_a_filter_on_clues_reaches_every_view(snapshot):
+    metric, stored = CATALOGUE["mean_confidence"], with_runs(snapshot)
+    expected = stored.rows(f"select run, count(*), count(distinct question_id), avg(confidence) from {RESPONSES} group by 1")
     rows = leaderboard(snapshot, SOME_CLUES, [metric]).rows
-    assert sorted((row.run, row.items, row.questions, pytest.approx(row.metrics[metric.key].value)) for row in rows) == sorted(
-        expected
-    )
-
-
-def test_a_filter_on_clues_reaches_coverage(snapshot):
-    third = SOME_CLUES.replace(clue=(2,))
-    expected = with_runs(snapshot).rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
-    assert sorted(coverage(snapshot, third).answered.items()) == sorted(expected)
-
-
-def test_a_filter_on_clues_reaches_prompts_and_sparklines(snapshot):
+    listed = [(row.run, row.items, row.questions, pytest.approx(row.metrics[metric.key].value)) for row in rows]
+    assert sorted(listed) == sorted(expected)
+    expected = stored.rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
+    assert sorted(coverage(snapshot, SOME_CLUES.replace(clue=(2,))).answered.items()) == sorted(expected)
     assert set(pl.concat(prompts(snapshot, SOME_CLUES))["clue"]) == {0, 2}
-    every = sparklines(snapshot, Selection("relay"), ("r03",)).questions["r03"]
-    some = sparklines(snapshot, SOME_CLUES, ("r03",)).questions["r03"]
+    every, some = (sparklines(snapshot, chosen, ("r03",))["r03"] for chosen in (Selection("relay"), SOME_CLUES))
     assert some.people.h == every.people.h[::2]
-
-
-def test_a_filter_on_clues_reaches_buzzing(snapshot):
     first = f"select run, question_id, arg_min(correct, clue) as correct from {RESPONSES} and confidence > 0 group by all"
-    expected = with_runs(snapshot).rows(f"select run, sum(correct) from ({first}) group by 1")
-    runs = threshold_explorer(snapshot, SOME_CLUES, Rules(threshold=0.0)).runs
+    expected = stored.rows(f"select run, sum(correct) from ({first}) group by 1")
+    runs = buzz(snapshot, SOME_CLUES, Rules(threshold=0.0)).explorer.runs
     assert sorted((run.run, pytest.approx(run.outcome.correct)) for run in runs) == sorted(expected)
 
 

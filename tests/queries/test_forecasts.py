@@ -20,7 +20,7 @@ from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, put_file, rows, write
 
-FORECASTERS, QUESTIONS, BASE_RATE, ACCURACY = 20, 400, 0.453, 0.74
+FORECASTERS, QUESTIONS, BASE_RATE, ACCURACY = 8, 400, 0.453, 0.74
 EXACT = 1e-12
 SIMULATED = Selection("simulated")
 
@@ -111,7 +111,7 @@ def test_every_metric_has_its_interval(board):
             if cell.value is not None and key != "residual":
                 assert cell.low is not None and cell.low <= cell.value <= cell.high, key
     contained = [row.metrics["accuracy"].low <= ACCURACY <= row.metrics["accuracy"].high for row in board.rows]
-    assert sum(contained) >= 17
+    assert sum(contained) >= 6
 
 
 def test_no_is_credited_at_every_threshold(snapshot):
@@ -170,7 +170,7 @@ def test_single_answers_are_those_of_the_likelier_side(snapshot):
     c, y = sides(PROBABILITY[0], OUTCOME)
     run = rows_of(snapshot, "select run from runs where model = 'm00'")[0]
     for name in ("q0", "q1", "q399"):
-        (shown,) = [answers for answers in question(snapshot, SIMULATED, name).runs if answers.run == run]
+        shown = next(answers for answers in question(snapshot, SIMULATED, name).runs if answers.run == run)
         place = int(name[1:])
         assert (shown.clues[0].confidence, shown.clues[0].correct) == pytest.approx((c[place], y[place]), abs=EXACT)
         assert shown.clues[0].guess == ("yes" if PROBABILITY[0][place] >= 0.5 else "no")
@@ -213,24 +213,23 @@ def test_many_questions_are_summed_alike(store, tmp_path):
             assert cell.low <= cell.value <= cell.high and cell.low < cell.high
 
 
-RESPONSES = "question_id,guess,confidence\na,no,0.93\nb,Yes,0.6\nc,,0.2\nd,error,\n"
-
-
-def test_an_answer_of_no_is_a_forecast_of_yes(store, tmp_path):
-    put_file(store, tmp_path / "answers.csv", RESPONSES, dataset="asked", model="m")
-    sql = "select question_id, guess, confidence, correct, failed from responses order by 1"
+def test_answers_of_yes_and_no_are_forecasts(store, tmp_path):
+    """Of no, one minus the confidence; grades that a file states turn with the guess; a table needs no outcomes again."""
+    for name, text, options in (
+        ("answers", "question_id,guess,confidence\na,no,0.93\nb,Yes,0.6\nc,,0.2\nd,error,\n", {}),
+        ("graded", "question_id,guess,confidence,correct,correct.other\na,no,0.93,1,0\nb,yes,0.6,0,0\n", {}),
+        ("later", "question_id,probability\na,25\nb,\n", {"percent": True}),
+    ):
+        put_file(store, tmp_path / f"{name}.csv", text, dataset="asked", model=name, **options)
+    sql = "select model, question_id, guess, confidence, correct, r.failed from responses r join runs using (run) order by 1, 2"
     assert rows(store, sql) == [
-        ("a", "yes", 0.07, 0.0, False), ("b", "yes", 0.6, 0.0, False), ("c", "yes", 0.2, 1.0, False), ("d", None, 0.0, 0.0, True)
+        ("answers", "a", "yes", 0.07, 0.0, False), ("answers", "b", "yes", 0.6, 0.0, False),
+        ("answers", "c", "yes", 0.2, 1.0, False), ("answers", "d", None, 0.0, 0.0, True),
+        ("graded", "a", "yes", 0.07, 0.0, False), ("graded", "b", "yes", 0.6, 0.0, False),
+        ("later", "a", "yes", 0.25, 0.0, False), ("later", "b", None, 0.0, 0.0, True),
     ]  # fmt: skip
-
-
-def test_stated_grades_turn_with_the_guess(store, tmp_path):
-    text = "question_id,guess,confidence,correct,correct.other\na,no,0.93,1,0\nb,yes,0.6,0,0\n"
-    put_file(store, tmp_path / "answers.csv", text, dataset="asked", model="m")
-    assert rows(store, "select question_id, confidence, correct from responses order by 1") == [("a", 0.07, 0.0), ("b", 0.6, 0.0)]
-    snapshot = store.snapshot()
-    other = snapshot.with_grading("other")
-    runs = [run for (run,) in snapshot.rows("select run from runs")]
+    other = store.snapshot().with_grading("other")
+    runs = [run for (run,) in other.rows("select run from runs where model = 'graded'")]
     assert other.rows(f"select correct from {other.responses(runs)} order by question_id") == [(1.0,), (0.0,)]
 
 
@@ -248,20 +247,11 @@ def test_what_cannot_be_a_forecast_is_refused(store, tmp_path):
         with pytest.raises(Refused) as refused:
             put_file(store, tmp_path / "answers.csv", text, dataset="asked", model="m")
         assert any(reason in problem.reason for problem in refused.value.problems), refused.value.problems
-
-
-def test_a_table_without_outcomes_adds_a_run(store, tmp_path):
-    put_file(store, tmp_path / "later.csv", "question_id,probability\na,25\nb,\n", dataset="asked", model="later", percent=True)
-    sql = "select question_id, confidence, correct, failed from responses order by 1"
-    assert rows(store, sql) == [("a", 0.25, 0.0, False), ("b", 0.0, 0.0, True)]
-
-
-def test_other_answers_have_no_probability(store, tmp_path):
     put(store, write(tmp_path / "toy"))
-    with pytest.raises(Refused, match="'toy' is of kind incremental, whose answers have a confidence"):
-        put_file(store, tmp_path / "run.csv", "question_id,probability\nq1,0.25\n", dataset="toy", model="m")
-
-
-def test_a_new_dataset_needs_outcomes(store, tmp_path):
-    with pytest.raises(Refused, match="a new dataset needs outcomes"):
-        put_file(store, tmp_path / "new.csv", "question_id,probability\na,0.25\n", dataset="new", model="m")
+    other = {
+        "toy": ("q1", "'toy' is of kind incremental, whose answers have a confidence"),
+        "new": ("a", "a new dataset needs outcomes"),
+    }
+    for dataset, (name, reason) in other.items():
+        with pytest.raises(Refused, match=reason):
+            put_file(store, tmp_path / "new.csv", f"question_id,probability\n{name},0.25\n", dataset=dataset, model="m")

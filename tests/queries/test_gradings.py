@@ -9,7 +9,7 @@ import pytest
 
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
-from queries.buzzing import Rules, threshold_explorer
+from queries.buzzing import Rules, buzz
 from queries.gradings import graded_guesses, grading_coverage, gradings
 from queries.items import items
 from queries.leaderboard import leaderboard
@@ -80,6 +80,11 @@ def test_every_metric_is_that_of_a_file_with_these_grades(snapshot, narrow):
     chosen = Selection("first", model=("m",), grading="second", **narrow)
     assert metrics_of(snapshot, chosen, True) == metrics_of(snapshot, Selection("second", **narrow), True)
     assert metrics_of(snapshot, chosen) != metrics_of(snapshot, chosen.replace(grading=""))
+    sides = (chosen, Selection("second", **narrow))
+    listed = [[(item.question_id, item.clue, item.correct) for item in items(snapshot, side).items] for side in sides]
+    assert listed[0] == listed[1] and listed[0]
+    outcomes = [buzz(snapshot, side, Rules()).explorer.runs[0].outcome for side in sides]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_grading_that_came_later_has_the_same_metrics(snapshot, tmp_path):
@@ -99,31 +104,13 @@ def test_a_grading_that_came_later_has_the_same_metrics(snapshot, tmp_path):
     assert run.gradings[2].at > run.gradings[0].at
 
 
-def test_items_and_buzzes_are_of_the_grading(snapshot):
-    chosen, other = Selection("first", model=("m",), grading="second"), Selection("second")
-    listed = [
-        [(item.question_id, item.clue, item.correct) for item in items(snapshot, s, None, 100).items] for s in (chosen, other)
-    ]
-    assert listed[0] == listed[1] and listed[0]
-    outcomes = [threshold_explorer(snapshot, selection, Rules()).runs[0].outcome for selection in (chosen, other)]
-    assert outcomes[0] == outcomes[1]
-
-
 def test_a_run_without_the_grading_keeps_its_first_one(snapshot):
     accuracy = [CATALOGUE["accuracy"]]
-    by_model = [
-        {
-            row.model: row.metrics["accuracy"].value
-            for row in leaderboard(snapshot, Selection("first", grading=name), accuracy).rows
-        }
-        for name in ("", "second")
-    ]
+    boards = [leaderboard(snapshot, Selection("first", grading=name), accuracy).rows for name in ("", "second")]
+    by_model = [{row.model: row.metrics["accuracy"].value for row in board} for board in boards]
     assert by_model[0]["plain"] == by_model[1]["plain"] == 1.0 and by_model[0]["m"] != by_model[1]["m"]
     coverage = grading_coverage(snapshot, Selection("first", grading="second"))
     assert (coverage.with_it, coverage.without_it) == (1, 1)
-
-
-def test_the_address_names_a_grading_of_the_dataset(snapshot):
     offered = read_facets(snapshot, "first")
     assert offered.gradings == ("graded", "imported", "second", "third")
     selection = read_selection([("dataset", "first"), ("grading", "third")], lambda _: offered)
@@ -155,9 +142,7 @@ def test_guesses_that_differ_have_the_rule(snapshot):
     assert listed.total == len(listed.guesses) > 0
     assert all(len(set(guess.grades.values())) > 1 for guess in listed.guesses)
     prompted = [guess for guess in listed.guesses if guess.guess == guess.question_id]
-    assert prompted and all(
-        guess.outcome == "review" and guess.rule == "the answer line says to prompt on this" for guess in prompted
-    )
+    assert {(guess.outcome, guess.rule) for guess in prompted} == {("review", "the answer line says to prompt on this")}
     every = graded_guesses(snapshot, Selection("first"), run, "all")
     assert sum(guess.answers for guess in every.guesses) == 24
     uncertain = graded_guesses(snapshot, Selection("first"), run, "uncertain")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queries.buzzing import Rules, threshold_explorer
+from queries.buzzing import Rules, buzz
 from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
@@ -29,7 +29,7 @@ def test_addresses_know_the_curve_in_use(bundled, snapshot):
         assert CATALOGUE["calscore"].human_curve(selection.conventions) == "buzz_share"
         assert selection.pairs() == [("dataset", dataset)]
         assert values(store, selection) == values(store, Selection(dataset))
-        assert threshold_explorer(store, selection, Rules(curve="dataset")).human_curve == curve
+        assert buzz(store, selection, Rules(curve="dataset")).explorer.human_curve == curve
 
 
 def test_the_difficulty_page_counts_what_its_slope_uses(snapshot, bundled):

@@ -38,10 +38,8 @@ def test_a_bin_lists_what_its_diagram_counts(bundled, binning):
             listed = items(bundled, selection, focus=(run.run,), bin=number, limit=1000)
             assert listed.total == len(listed.items) == part.items
             if part.items:
-                assert sum(item.confidence for item in listed.items) / part.items == pytest.approx(
-                    part.mean_confidence, abs=1e-12
-                )
-                assert sum(item.correct for item in listed.items) / part.items == pytest.approx(part.accuracy, abs=1e-12)
+                means = [sum(getattr(item, name) for item in listed.items) / part.items for name in ("confidence", "correct")]
+                assert means == pytest.approx([part.mean_confidence, part.accuracy], abs=1e-12)
 
 
 def test_a_bin_is_that_of_the_answers_themselves(bundled):

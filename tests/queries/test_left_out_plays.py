@@ -6,7 +6,7 @@ from data.readers.qanta import PLACEHOLDER
 from data.store import open_store
 from data.store.errors import NeedsMigration
 from data.store.migrations import m0014_left_out_plays
-from queries.buzzing import Rules, buzz_curves
+from queries.buzzing import Rules, buzz
 from queries.question import question
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put, rows
@@ -30,34 +30,23 @@ def played(prefilled):
     return prefilled(challenge)
 
 
-def test_a_question_says_how_many_plays_it_lacks(played):
-    first, second = (question(played.snapshot(), Selection("qanta"), name) for name in ("AbC", "XyZ"))
+def test_a_question_and_the_curves_say_how_many_plays_they_lack(played):
+    snapshot = played.snapshot()
+    first, second = (question(snapshot, Selection("qanta"), name) for name in ("AbC", "XyZ"))
     assert first.left_out_plays == {PLACEHOLDER: 3} and first.human.teams == 2
     assert second.left_out_plays == {PLACEHOLDER: 1} and second.human is None
-
-
-def test_curves_say_how_many_plays_they_lack(played):
-    def left_out(selection):
-        return buzz_curves(played.snapshot(), selection, Rules()).left_out_plays
-
-    assert left_out(Selection("qanta")) == {PLACEHOLDER: 4}
-    assert left_out(Selection("qanta", questions=("XyZ",))) == {PLACEHOLDER: 1}
-
-
-def test_nothing_is_said_of_earlier_imports(played):
-    played.write(lambda connection: connection.execute("delete from left_out_plays"))
-    assert question(played.snapshot(), Selection("qanta"), "AbC").left_out_plays == {}
+    for selection, plays in ((Selection("qanta"), 4), (Selection("qanta", questions=("XyZ",)), 1)):
+        assert buzz(snapshot, selection, Rules()).curves.left_out_plays == {PLACEHOLDER: plays}
 
 
 def test_importing_again_adds_the_numbers_once(played, tmp_path):
     again = write_challenge(tmp_path / "again", plays=PLAYED)
     played.write(lambda connection: connection.execute("delete from left_out_plays"))
+    assert question(played.snapshot(), Selection("qanta"), "AbC").left_out_plays == {}, "nothing is said of earlier imports"
     for _ in range(2):
         put(played, again)
-        assert rows(played, "select question_id, sum(plays) from left_out_plays group by 1 order by 1") == [
-            ("AbC", 3),
-            ("XyZ", 1),
-        ]
+        counted = rows(played, "select question_id, sum(plays) from left_out_plays group by 1 order by 1")
+        assert counted == [("AbC", 3), ("XyZ", 1)]
 
 
 def test_a_bundle_that_replaces_another_replaces_the_numbers(empty, tmp_path):

@@ -56,13 +56,9 @@ def test_the_questions_that_show_equality_show_it(draw):
         assert abs(shown - POWER) <= 0.03 + NOISE if share == POWER else shown < share
 
 
-def test_no_number_of_questions_shows_a_margin_of_0():
-    assert questions_needed(0.3, 0.0, equality_margin) is None
-    assert questions_needed(0.0, 0.02, equality_margin) == MIN_QUESTIONS
-
-
 @pytest.mark.parametrize("difference", [0.9, 0.05, 0.003])
 def test_needed_is_the_inverse_of_detectable(difference):
+    assert (questions_needed(0.3, 0.0, equality_margin), questions_needed(0.0, 0.02, equality_margin)) == (None, MIN_QUESTIONS)
     needed = questions_needed(0.3, difference)
     assert detectable_difference(0.3, needed) <= difference
     assert needed == MIN_QUESTIONS or detectable_difference(0.3, needed - 1) > difference
@@ -72,11 +68,8 @@ def test_the_spread_is_that_of_the_questions(snapshot, offered):
     a, b = [run for run, _, _ in offered["relay"].runs][:2]
     (row,) = power(snapshot, Selection("relay"), a, b, [CATALOGUE["calscore"]]).metrics
     result = compare(snapshot, Selection("relay"), a, b, [CATALOGUE["calscore"]])
-    paired = [
-        pair.a["calscore"] - pair.b["calscore"]
-        for pair in result.pairs
-        if pair.a["calscore"] is not None and pair.b["calscore"] is not None
-    ]
+    values = [(pair.a["calscore"], pair.b["calscore"]) for pair in result.pairs]
+    paired = [a - b for a, b in values if a is not None and b is not None]
     assert row.questions == len(paired) and row.difference == result.metrics["calscore"].difference
     assert row.spread == pytest.approx(np.std(paired, ddof=1), rel=1e-6)
 

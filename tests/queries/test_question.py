@@ -58,12 +58,8 @@ def test_answers_are_those_of_the_file(snapshot, rows):
     for run in question(snapshot, RELAY, "r05").runs:
         for clue in run.clues:
             row = rows["relay"].responses[run.run, "r05", clue.clue]
-            assert [clue.guess, clue.correct, clue.confidence, clue.graded] == [
-                row["guess"],
-                row["correct"],
-                row["confidence"],
-                "file",
-            ]
+            stated = [row[name] for name in ("guess", "correct", "confidence")]
+            assert [clue.guess, clue.correct, clue.confidence, clue.graded] == [*stated, "file"]
         assert [clue.clue for clue in run.clues] == sorted(clue.clue for clue in run.clues)
 
 
@@ -94,21 +90,13 @@ def test_people(snapshot):
         assert people.team_share[-1] == pytest.approx(right / people.teams)
 
 
-@pytest.mark.parametrize(
-    "conventions, named, drawn",
-    [(Conventions(), "buzz_share", "team_share"), (Conventions(human="survival"), "survival", "survival")],
-)
-def test_the_human_curves_in_use_are_named(snapshot, conventions, named, drawn):
-    shown = question(snapshot, RELAY.replace(conventions=conventions), "r05")
-    assert (shown.human_curve, shown.drawn_curve) == (named, drawn)
-
-
 def test_only_filters_on_runs_apply_to_one_question(snapshot):
     plain = question(snapshot, RELAY, "r05")
-    filtered = question(
-        snapshot, RELAY.replace(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0)), "r05"
-    )
-    assert filtered == plain
+    narrowed = RELAY.replace(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0))
+    assert question(snapshot, narrowed, "r05") == plain
+    survival = question(snapshot, RELAY.replace(conventions=Conventions(human="survival")), "r05")
+    curves = [(shown.human_curve, shown.drawn_curve) for shown in (plain, survival)]
+    assert curves == [("buzz_share", "team_share"), ("survival", "survival")]
     logit = question(snapshot, RELAY.replace(elicitation=("logit",)), "r05")
     assert [run.model for run in logit.runs] == ["plain"]
 
@@ -160,12 +148,9 @@ def test_best_thresholds_apply_where_none_is_requested(snapshot):
 
 def test_no_logprob_buzz_without_token_logprobs(snapshot):
     points = {run.model: run.buzzpoint for run in question(snapshot, RELAY, "r05", Rules("logprob", threshold=-0.5)).runs}
+    assert all(run.buzzpoint is None for run in question(snapshot, RELAY, "r05").runs), "without rules"
     missing = [point for point in points.values() if point.missing]
     assert missing and all("log-probabilities" in point.missing and point.clue is None for point in missing)
-
-
-def test_without_rules_there_are_no_buzzpoints(snapshot):
-    assert all(run.buzzpoint is None for run in question(snapshot, RELAY, "r05").runs)
 
 
 # -- votes -------------------------------------------------------------------------------------------------------------
@@ -195,19 +180,11 @@ def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder):
 
 def test_questions_with_their_own_classes_list_them_by_name(polled):
     answered = question(polled, Selection("quiz"), "k0")  # two options, and votes for a class that is neither
-    assert (
-        answered.votes.classes == sorted(answered.votes.classes)
-        and "Quito" in answered.votes.classes
-        and len(answered.votes.classes) == 3
-    )
+    classes = answered.votes.classes
+    assert classes == sorted(classes) and "Quito" in classes and len(classes) == 3
     for run in answered.runs:
-        assert run.shares[answered.votes.classes.index("Quito")] == 0
+        assert run.shares[classes.index("Quito")] == 0
         assert math.fsum(run.shares) == pytest.approx(1)
-
-
-def test_a_question_without_votes_has_no_shares(snapshot):
-    answered = question(snapshot, RELAY, "r05")
-    assert answered.votes is None and {run.shares is None for run in answered.runs} == {True}
 
 
 def test_silent_teams_are_counted(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.rankings import agreement
 from queries.selection import Selection
@@ -64,20 +63,6 @@ def test_metrics_without_a_ranking_are_left_out(snapshot):
     assert result.metrics == [metric.key for metric in RANKED]
     ranked_by_none = {"attempted", "mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
     assert set(result.left_out) == ranked_by_none
-
-
-def test_undefined_metric_leaves_the_run_out_of_its_pairs(snapshot):
-    taus = {(tau.a, tau.b): tau for tau in agreement(snapshot, RELAY, [CATALOGUE[k] for k in ("brier", "auroc", "ece")]).pairs}
-    assert taus["brier", "ece"].runs == 6
-    assert taus["brier", "auroc"].runs == taus["auroc", "ece"].runs == 5  # "sure" has no AUROC
-
-
-def test_runs_that_tie(snapshot):
-    board = leaderboard(snapshot, RELAY, [CATALOGUE["brier"], CATALOGUE["accuracy"]])
-    pairs = [(row.metrics["brier"].rank, row.metrics["accuracy"].rank) for row in board.rows]
-    assert len({rank for rank, _ in pairs}) < 6
-    (tau,) = agreement(snapshot, RELAY, [CATALOGUE["brier"], CATALOGUE["accuracy"]]).pairs
-    assert tau.tau == pytest.approx(tau_b(pairs), abs=1e-12)
 
 
 def test_a_missing_tau_has_a_reason(snapshot):

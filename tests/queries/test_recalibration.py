@@ -256,10 +256,8 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
     selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
-    after = slowly(
-        method, rows["relay"].answered(selection, run.run), dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
-    )
-    _check_after(run, after, conventions)
+    fold_of = dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
+    _check_after(run, slowly(method, rows["relay"].answered(selection, run.run), fold_of), conventions)
 
 
 def _check_after(run, after, conventions):
@@ -278,9 +276,9 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
 
 
 @ANY
-@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
-def test_nothing_selected(snapshot, selection, method):
-    assert recalibration(snapshot, selection, method, METRICS).runs == []
+def test_nothing_selected(snapshot, method):
+    for selection in (RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))):
+        assert recalibration(snapshot, selection, method, METRICS).runs == []
 
 
 def test_the_temperature_of_a_run_is_that_of_all_its_items(snapshot):
@@ -374,14 +372,12 @@ def test_runs_with_whole_distributions_are_recalibrated_as_such(polled):
     assert {key: run.metrics[key].after for key in expected} == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("model", ["sparse", "plain"])
-def test_few_distributions_are_recalibrated_by_confidence(polled, model):
-    selection = Selection("polls", model=(model,), common=False)
-    (run,) = recalibration(polled, selection, "temperature", [CATALOGUE["brier"], CATALOGUE["dist_ce"]]).runs
-    assert run.fitted_to == "confidence" and run.metrics["dist_ce"].after is None
-
-
-def test_a_confidence_that_is_no_share_is_recalibrated_alone(polled):
-    """The confidences of ``quiz`` are all 1/2, whatever the shares."""
-    selection = Selection("quiz", common=False)
-    assert {run.fitted_to for run in recalibration(polled, selection, "temperature", [CATALOGUE["brier"]]).runs} == {"confidence"}
+def test_few_distributions_are_recalibrated_by_confidence(polled):
+    """So are confidences that are no share: those of ``quiz`` are all 1/2, whatever the shares."""
+    metrics = [CATALOGUE["brier"], CATALOGUE["dist_ce"]]
+    for model in ("sparse", "plain"):
+        selection = Selection("polls", model=(model,), common=False)
+        (run,) = recalibration(polled, selection, "temperature", metrics).runs
+        assert run.fitted_to == "confidence" and run.metrics["dist_ce"].after is None
+    of_quiz = recalibration(polled, Selection("quiz", common=False), "temperature", metrics[:1]).runs
+    assert {run.fitted_to for run in of_quiz} == {"confidence"}

@@ -20,6 +20,7 @@ from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
 LENGTHS = {"q1": 3, "q2": 2}
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 RIGHT = {"q1": "Paris", "q2": "Nile"}
+ALPHA = Selection("toy", model=("alpha",))
 PLAYERS = [f"P{index:03d}" for index in range(1, 7)]
 
 
@@ -61,9 +62,14 @@ def played_store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("collections")
     store = open_store(folder / "store", threads=1)
     put(store, write(folder / "toy", responses=RESPONSES, **PEOPLE), model="alpha")
-    runs = [put_collection(store, folder, played(seed), f"People {seed}") for seed in (1, 2)]
-    yield store, runs
-    store.close()
+    return store, [put_collection(store, folder, played(seed), f"People {seed}") for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def collected(played_store):
+    """The dataset with the people of the first collection."""
+    store, (run, _) = played_store
+    return with_people(store.snapshot(), "toy", run)
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +86,7 @@ def twin(tmp_path_factory):
     store = open_store(folder / "store", threads=1)
     tables = {"exposures": "\n".join(heard) + "\n", "buzzes": "\n".join(buzzes) + "\n"}
     put(store, write(folder / "toy", responses=RESPONSES, **tables), model="alpha")
-    yield store.snapshot()
-    store.close()
+    return store.snapshot()
 
 
 def plain(result):
@@ -103,9 +108,7 @@ def without_guesses(result):
     return plain(result)
 
 
-def test_chances_to_buzz_are_those_of_a_slow_definition(played_store, twin):
-    store, (run, _) = played_store
-    alpha = Selection("toy", model=("alpha",))
+def test_chances_to_buzz_are_those_of_a_slow_definition(collected, twin):
     rates = {"correct": [], "incorrect": []}
     for player in PLAYERS:
         seen = [
@@ -119,19 +122,17 @@ def test_chances_to_buzz_are_those_of_a_slow_definition(played_store, twin):
         for kind, wanted in (("correct", True), ("incorrect", False)):
             buzzes = [buzzes for right, buzzes in seen if right is wanted]
             rates[kind] += [sum(buzzes) / len(buzzes)] if buzzes else []
-    everybody, *_ = buzz(with_people(store.snapshot(), "toy", run), alpha, Rules()).habits.teams
+    everybody, *_ = buzz(collected, ALPHA, Rules()).habits.teams
     assert (everybody.name, everybody.teams) == ("people", len(PLAYERS))
     assert everybody.given_correct == pytest.approx(sum(rates["correct"]) / len(rates["correct"]))
     assert everybody.given_incorrect == pytest.approx(sum(rates["incorrect"]) / len(rates["incorrect"]))
     assert not everybody.missing
-    teams, *_ = buzz(twin, alpha, Rules()).habits.teams
+    teams, *_ = buzz(twin, ALPHA, Rules()).habits.teams
     assert teams.given_correct is None and "not recorded" in teams.missing["given_correct"]
 
 
-def test_accuracy_by_fraction_is_that_of_a_slow_definition(played_store, twin):
-    store, (run, _) = played_store
-    alpha = Selection("toy", model=("alpha",))
-    people, *_ = buzz(with_people(store.snapshot(), "toy", run), alpha, Rules()).accuracy.teams
+def test_accuracy_by_fraction_is_that_of_a_slow_definition(collected, twin):
+    people, *_ = buzz(collected, ALPHA, Rules()).accuracy.teams
     for fraction in people.fractions:
         shares = []
         for name, ends in ENDS.items():
@@ -139,39 +140,33 @@ def test_accuracy_by_fraction_is_that_of_a_slow_definition(played_store, twin):
             right = [given[clues[-1]][0] == RIGHT[name] for (_, asked), given in played(1).items() if asked == name and clues]
             shares += [sum(right) / len(right)] if right else []
         assert fraction.accuracy == (pytest.approx(sum(shares) / len(shares)) if shares else None)
-    assert {fraction.accuracy for fraction in buzz(twin, alpha, Rules()).accuracy.teams[0].fractions} == {None}
+    assert {fraction.accuracy for fraction in buzz(twin, ALPHA, Rules()).accuracy.teams[0].fractions} == {None}
 
 
 @pytest.mark.parametrize("human", [None, "buzz_share", "release_share", "team_share", "survival"])
-def test_metrics_are_those_of_the_same_people_imported(played_store, twin, human):
-    store, (run, _) = played_store
-    alpha = Selection("toy", model=("alpha",), conventions=Conventions(human=human))
-    snapshot = with_people(store.snapshot(), "toy", run)
+def test_metrics_are_those_of_the_same_people_imported(collected, twin, human):
+    alpha = ALPHA.replace(conventions=Conventions(human=human))
     metrics = [metric for metric in METRICS if "difficulty" not in metric.reads(alpha.conventions)]
-    copied, original = (leaderboard(source, alpha, metrics) for source in (snapshot, twin))
+    copied, original = (leaderboard(source, alpha, metrics) for source in (collected, twin))
     assert plain(copied)["rows"][0]["metrics"] == plain(original)["rows"][0]["metrics"]
     assert copied.rows[0].metrics["calscore"].value is not None
 
 
-def test_buzzing_is_that_of_the_same_people_imported(played_store, twin):
-    store, (run, _) = played_store
-    alpha = Selection("toy", model=("alpha",))
-    snapshot = with_people(store.snapshot(), "toy", run)
+def test_buzzing_is_that_of_the_same_people_imported(collected, twin):
     for rules in (Rules(), Rules(curve="dataset", threshold=0.4)):
-        assert without_guesses(buzz(snapshot, alpha, rules)) == without_guesses(buzz(twin, alpha, rules))
+        assert without_guesses(buzz(collected, ALPHA, rules)) == without_guesses(buzz(twin, ALPHA, rules))
     for name in LENGTHS:
-        assert plain(question(snapshot, alpha, name)) == plain(question(twin, alpha, name))
-    assert plain(human_teams(snapshot, alpha)) == plain(human_teams(twin, alpha))
+        assert plain(question(collected, ALPHA, name)) == plain(question(twin, ALPHA, name))
+    assert plain(human_teams(collected, ALPHA)) == plain(human_teams(twin, ALPHA))
+    shown = buzz(collected, Selection("toy"), Rules())
+    assert [row.model for row in shown.explorer.runs] == [row.model for row in shown.accuracy.runs] == ["alpha"], (
+        "people are no system"
+    )
 
 
-def test_the_curves_are_those_of_a_slow_definition(played_store):
-    store, (run, _) = played_store
-    curves = {
-        (name, clue): (teams, buzzed, by_team)
-        for name, clue, teams, buzzed, by_team in with_people(store.snapshot(), "toy", run).rows(
-            "select question_id, clue, teams, buzz_share, team_share from curves"
-        )
-    }
+def test_the_curves_are_those_of_a_slow_definition(collected):
+    rows = collected.rows("select question_id, clue, teams, buzz_share, team_share from curves")
+    curves = {(name, clue): tuple(values) for name, clue, *values in rows}
     answers = played(1)
     for name, count in LENGTHS.items():
         players = [player for player in PLAYERS if (player, name) in answers]
@@ -191,8 +186,7 @@ def test_people_are_never_mixed(played_store):
         assert {kind for (kind,) in source.rows("select distinct team from exposures")} <= {
             *(PLAYERS if people in (first, second) else ("Ash", "Birch", "Robot"))
         }
-        board = leaderboard(source, Selection("toy", model=("alpha",)), [CATALOGUE["calscore"]])
-        return board.rows[0].metrics["calscore"].value
+        return leaderboard(source, ALPHA, [CATALOGUE["calscore"]]).rows[0].metrics["calscore"].value
 
     values = {people: calscore(people) for people in ("imported", first, second)}
     assert len({*values.values()}) == 3
@@ -215,12 +209,6 @@ def test_the_newest_collection_is_the_default_without_people(played_store, tmp_p
     assert with_people(bare.snapshot(), "toy", "").people == older
     assert with_people(bare.snapshot(), "toy", newer).people == newer  # links to it still work
     bare.close()
-
-
-def test_a_collection_does_not_buzz_as_a_system(played_store):
-    store, (run, _) = played_store
-    shown = buzz(with_people(store.snapshot(), "toy", run), Selection("toy"), Rules())
-    assert [row.model for row in shown.explorer.runs] == [row.model for row in shown.accuracy.runs] == ["alpha"]
 
 
 def test_an_address_names_the_people(played_store):

@@ -122,24 +122,15 @@ def test_over_a_single_question_there_are_no_bands(snapshot):
     assert result
     assert all((bin_.low, bin_.high) == (None, None) for run in result for bin_ in run.bins)
     assert any(bin_.low is not None for run in reliability(snapshot, RELAY).runs for bin_ in run.bins)
-
-
-@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
-@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
-def test_nothing_selected(snapshot, selection, binning):
-    assert reliability(snapshot, selection.replace(conventions=Conventions(binning))).runs == []
+    for selection in (RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))):
+        for binning in ("width10", "width10r", "width10+1", "mass3"):
+            assert reliability(snapshot, selection.replace(conventions=Conventions(binning))).runs == []
 
 
 def test_diagrams_of_some_runs_are_those_among_all(snapshot):
-    for selection in (RELAY, Selection("relay", common=True)):
-        every = {run.run: run for run in reliability(snapshot, selection).runs}
-        for run, diagram in every.items():
-            assert reliability(snapshot, selection, shown=[run]).runs == [diagram]
-
-
-def test_triptychs_of_some_runs_are_those_among_all(snapshot):
-    for run in triptych(snapshot, RELAY).runs:
-        assert triptych(snapshot, RELAY, shown=[run.run]).runs == [run]
+    for query, selection in ((reliability, RELAY), (reliability, Selection("relay", common=True)), (triptych, RELAY)):
+        for run in query(snapshot, selection).runs:
+            assert query(snapshot, selection, shown=[run.run]).runs == [run]
 
 
 def test_runs_that_are_read_in_batches_give_the_same(snapshot, monkeypatch):

@@ -18,7 +18,6 @@ from queries.breakdown import breakdown, breakdown_fields, unsolved
 from queries.buzzing import buzz
 from queries.buzzing.curves import accuracy_by_fraction
 from queries.buzzing.parameters import Rules
-from queries.buzzing.thresholds import threshold_explorer
 from queries.compare import comparisons
 from queries.datasets import datasets
 from queries.decide import decide
@@ -292,7 +291,6 @@ VIEWS = {
     "reliability": reliability,
     "slices": partial(slices, metric=BRIER),
     "sparklines": partial(sparklines, ids=("q01", "q02")),
-    "thresholds": partial(threshold_explorer, rules=Rules()),
     "triptych": triptych,
     "unsolved": unsolved,
     "votes": people,

@@ -83,14 +83,14 @@ def test_one_answer_of_each_drawn_question(store, run):
         assert answer.probability == pytest.approx(60 / 150 / count) and answer.clue < count
     (event,) = [event for event in Audit(store.register).page(9) if event.action == "drew_for_review"]
     assert (event.by, event.run, event.grades) == ("ann", run, "60")
-
-
-def test_a_larger_draw_with_the_same_seed_draws_more(store, run):
     drawn = []
-    for size, seed in ((30, 7), (80, 7), (30, 8)):
+    for size, seed in ((30, 7), (80, 7), (30, 8)):  # a larger draw with the same seed draws more
         draw_for_review(store, run, size, seed, "ann")
         drawn.append({(answer.question_id, answer.clue) for answer in review_sample(store.snapshot(), run).answers})
     assert drawn[0] < drawn[1] and drawn[2] != drawn[0]
+    assert draw_for_review(store, run, 1000, 1, None) == 150
+    with pytest.raises(NoSuchRun):
+        draw_for_review(store, "nothing", 5, 1, None)
 
 
 def test_answers_are_drawn_as_often_as_stated():
@@ -127,18 +127,15 @@ def test_a_draw_changes_no_grade(store, run):
     assert reviewed.corrections == 1
 
 
-def test_who_cannot_be_drawn(store, run):
-    with pytest.raises(NoSuchRun):
-        draw_for_review(store, "nothing", 5, 1, None)
-    assert draw_for_review(store, run, 1000, 1, None) == 150
-
-
 def test_estimates_wait_for_the_whole_sample(store, run):
     assert reviewed_runs(store.snapshot(), SELECTION).runs == []
+    pinned = pinned_version(store.snapshot(), SELECTION)
     draw_for_review(store, run, 60, 7, "ann")
+    assert version_changes(store.snapshot(), SELECTION, pinned).same, "a draw leaves pinned links as they are"
     assert estimated(store).missing == "60 of the 60 drawn answers wait for review"
     assert (estimated(store).means, estimated(store).judge_error) == ({}, None)
     review(store, run)
+    assert not version_changes(store.snapshot(), SELECTION, pinned).same
     assert estimated(store).missing is None and estimated(store).means.keys() == MEANS.keys()
     sample = review_sample(store.snapshot(), run)
     undone = sample.answers[0]
@@ -180,18 +177,10 @@ def test_estimates_by_hand(store, run):
         if key == "accuracy":
             wrong = sum(weights[place] for place in weights if judged[place] != graded[place])
             assert result.judge_error == pytest.approx(wrong / drawn)
-
-
-def test_corrections_of_other_answers_never_extrapolate(store, run):
-    draw_for_review(store, run, 60, 7, "ann")
-    review(store, run)
-    before = estimated(store)
-    drawn = {(answer.question_id, answer.clue) for answer in review_sample(store.snapshot(), run).answers}
-    others = [a for a in items(store, run) if (a["question_id"], a["clue"]) not in drawn][:40]
-    correct_grades(
-        store, run, [Correction(a["question_id"], f"guess {a['clue']}", 1.0 - a["correct"], a["clue"]) for a in others], "bob"
-    )  # fmt: skip
-    assert estimated(store) == before
+    others = [answer for answer in answers if (answer["question_id"], answer["clue"]) not in weights][:40]
+    turned = [Correction(a["question_id"], f"guess {a['clue']}", 1.0 - a["correct"], a["clue"]) for a in others]
+    correct_grades(store, run, turned, "bob")
+    assert len(turned) == 40 and estimated(store) == result, "grades of other answers say nothing"
 
 
 def test_a_filter_keeps_what_was_drawn_within_it(store, run):
@@ -211,9 +200,6 @@ def test_other_notes_are_no_draws(store, run):
     correct_grades(store, run, [Correction("q001", "guess 0", 1.0, note="drawn for review: by hand")], "bob")
     assert review_sample(store.snapshot(), run).size == 0 and reviewed_runs(store.snapshot(), SELECTION).runs == []
     assert len(corrections(store.snapshot(), run)) == 1
-
-
-def test_the_note_is_read_back():
     draw = Draw(7, 100, 1901, 5)
     assert Draw.from_note(draw.note) == draw
     with pytest.raises(ValueError, match="not the note"):
@@ -244,14 +230,6 @@ def test_no_interval_is_without_width():
     ones = np.ones(100)
     result = prediction_powered_mean(ones, ones, np.arange(100), ones, ones, ones, 1.0, 0.95)
     assert result.value == 1 and result.low < 1 < result.high
-
-
-def test_a_draw_leaves_pinned_links_as_they_are(store, run):
-    pinned = pinned_version(store.snapshot(), SELECTION).version
-    draw_for_review(store, run, 60, 7, "ann")
-    assert version_changes(store.snapshot(), SELECTION, pinned).same
-    review(store, run)
-    assert not version_changes(store.snapshot(), SELECTION, pinned).same
 
 
 def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
@@ -300,23 +278,19 @@ def filled_with_states(importing, folder):
     return store
 
 
-@pytest.mark.parametrize("failed", [False, True])
-def test_each_mean_counts_its_states(prefilled, failed):
+def test_each_mean_counts_its_states(prefilled):
     """Where everything is reviewed, the estimates are the values of the leaderboard by the reviewers' grades."""
     store = prefilled(filled_with_states)
     ((run,),) = rows(store, "select run from runs")
     draw_for_review(store, run, 120, 7, "ann")
     review(store, run, lambda answer: float(answer.guess == "right"))
-    selection = Selection("toy", failed=failed, common=False)
-    (row,) = leaderboard(store.snapshot(), selection, [CATALOGUE[key] for key in MEANS]).rows
-    estimates = estimated(store, selection).means
-    assert {key: mean.value for key, mean in estimates.items()} == pytest.approx(
-        {key: cell.value for key, cell in row.metrics.items()}
-    )
-    (row,) = leaderboard(store.snapshot(), selection.replace(grading="imported"), [CATALOGUE[key] for key in MEANS]).rows
-    assert {key: mean.judged for key, mean in estimates.items()} == pytest.approx(
-        {key: cell.value for key, cell in row.metrics.items()}
-    )
+    metrics = [CATALOGUE[key] for key in MEANS]
+    for selection in (Selection("toy", failed=failed, common=False) for failed in (False, True)):
+        estimates = estimated(store, selection).means
+        for grading, name in (("", "value"), ("imported", "judged")):
+            (row,) = leaderboard(store.snapshot(), selection.replace(grading=grading), metrics).rows
+            expected = {key: cell.value for key, cell in row.metrics.items()}
+            assert {key: getattr(mean, name) for key, mean in estimates.items()} == pytest.approx(expected)
 
 
 def test_a_metric_with_few_drawn_answers_is_left_out(prefilled):

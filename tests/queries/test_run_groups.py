@@ -49,16 +49,13 @@ def test_means_are_those_of_the_leaderboard(tagged, key):
 
 
 def test_a_distance_from_calibration_has_no_interval(tagged):
+    with pytest.raises(BadRequest, match="has a tag 'colour'") as refused:
+        run_groups(tagged, Selection("toy"), "colour", CATALOGUE["brier"])
+    assert refused.value.allowed == ["kind"]
     for key, known in (("ece", False), ("brier", True)):
         groups = run_groups(tagged, Selection("toy"), "kind", CATALOGUE[key]).groups
         assert {group.low is not None for group in groups} == {known}
         assert not known or all(group.low <= group.mean <= group.high for group in groups)
-
-
-def test_an_unknown_tag_is_refused(tagged):
-    with pytest.raises(BadRequest, match="has a tag 'colour'") as refused:
-        run_groups(tagged, Selection("toy"), "colour", CATALOGUE["brier"])
-    assert refused.value.allowed == ["kind"]
 
 
 def evidence(seed, runs, questions):

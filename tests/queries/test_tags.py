@@ -12,7 +12,7 @@ from queries.changes import pinned_version
 from queries.leaderboard import leaderboard
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, write
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, put, write
 
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
     f"{model},verbalized,q1,{clue},Paris,{confidence}\n"
@@ -58,12 +58,12 @@ def test_runs_are_chosen_by_their_tags(tagged):
 
 def test_tags_are_changed(tagged):
     before = tagged.snapshot()
-    name, version = ids(before)["alpha"], pinned_version(before, Selection("toy")).version
+    name, version = ids(before)["alpha"], pinned_version(before, Selection("toy"))
     assert change_tags(tagged, name, {"reasoning": None, "released": "2026-05"}, "ann")
     after = tagged.snapshot()
     assert run(after, name).tags == {"released": "2026-05"}
     assert after.states["toy"].base == before.states["toy"].base and after.states["toy"].revision != before.states["toy"].revision
-    assert pinned_version(after, Selection("toy")).version != version
+    assert pinned_version(after, Selection("toy")) != version
     assert not change_tags(tagged, name, {"released": "2026-05", "size": None}, "ann")
     with pytest.raises(NoSuchRun):
         change_tags(tagged, "nobody", {"a": "b"}, "ann")
@@ -79,33 +79,29 @@ def test_a_stored_run_keeps_its_tags(tagged, tmp_path):
     assert run(tagged.snapshot(), name).tags["reasoning"] == "no"
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ("gamma,verbalized,reasoning,yes", "no such run in this bundle"),
-        ("alpha,verbalized,reasoning,yes\nalpha,verbalized,reasoning,no", "this tag of the run is in the file already"),
-        ("alpha,verbalized,,yes", "a value is required here"),
-    ],
-)
-def test_bad_tags_of_a_bundle_are_refused(importing, tmp_path, row, reason):
-    path = write(
-        tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=f"model,elicitation,tag,value\n{row}\n"
-    )
-    with pytest.raises(Refused) as caught:
-        importing(tmp_path / "store", path)
-    assert [problem.reason for problem in caught.value.problems] == [reason]
+def test_bad_tags_of_a_bundle_are_refused(empty, tmp_path):
+    lines = {
+        "gamma,verbalized,reasoning,yes": "no such run in this bundle",
+        "alpha,verbalized,reasoning,yes\nalpha,verbalized,reasoning,no": "this tag of the run is in the file already",
+        "alpha,verbalized,,yes": "a value is required here",
+    }
+    for line, reason in lines.items():
+        tags = f"model,elicitation,tag,value\n{line}\n"
+        with pytest.raises(Refused) as caught:
+            put(empty, write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=tags))
+        assert [problem.reason for problem in caught.value.problems] == [reason]
 
 
-@pytest.mark.parametrize("text", ["reasoning", "=yes", "reasoning=", "x" * 101 + "=1", "a=" + "x" * 501, "a\x07=1"])
-def test_invalid_tags_are_refused(text):
-    with pytest.raises(BadTag):
-        read_tag(text)
+def test_invalid_tags_are_refused():
+    for text in ("reasoning", "=yes", "reasoning=", "x" * 101 + "=1", "a=" + "x" * 501, "a\x07=1"):
+        with pytest.raises(BadTag):
+            read_tag(text)
 
 
-def test_tags_stated_for_all_runs_override_the_bundle(store, tmp_path):
+def test_tags_stated_for_all_runs_override_the_bundle(empty, tmp_path):
     path = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
-    import_paths(store, [path], ImportOptions(tags=(("reasoning", "unknown"), ("size", "7b"))))
-    snapshot = store.snapshot()
+    import_paths(empty, [path], ImportOptions(tags=(("reasoning", "unknown"), ("size", "7b"))))
+    snapshot = empty.snapshot()
     assert run(snapshot, ids(snapshot)["beta"]).tags == {"a = b": "ü", "reasoning": "unknown", "size": "7b"}
 
 

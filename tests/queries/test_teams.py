@@ -74,12 +74,8 @@ def test_teams_equal_a_count_by_hand(snapshot, played):
         assert row.correct_at == (pytest.approx(mean(right)) if right else None)
         if len(right) > 1:
             assert row.correct_at_quartiles == pytest.approx(quantiles(right, method="inclusive"))
-        earliest = (
-            name
-            for name, (_, buzzes) in played.items()
-            if any(b[0] == row.team and b[3] and b[4] == min(x[4] for x in buzzes if x[3]) for b in buzzes)
-        )
-        assert row.first == len(list(earliest))
+        earliest = ({b[0] for b in buzzes if b[3] and b[4] == min(x[4] for x in buzzes if x[3])} for _, buzzes in played.values())
+        assert row.first == sum(row.team in teams for teams in earliest)
     assert [row.correct_share for row in result.teams] == sorted((row.correct_share for row in result.teams), reverse=True)
 
 
@@ -120,21 +116,14 @@ def test_buzzes_of_a_team_have_their_place(snapshot, played):
         assert buzz.place == (1 + sum(word < buzz.word for word in right) if buzz.correct else None)
 
 
-def test_a_filter_leaves_its_questions(snapshot):
-    result = human_teams(snapshot, Selection("relay", category=("History",)))
-    assert {row.category for row in result.questions} == {"History"} == {row.category for row in result.categories}
-
-
-def test_no_team_has_heard_a_lifespan(snapshot):
-    result = human_teams(snapshot, Selection("spans"))
-    assert (result.teams, result.missing) == ([], "no human team heard any of these questions")
-
-
-def test_an_unknown_team_is_refused(snapshot):
-    with pytest.raises(BadRequest, match="Nobody"):
-        human_teams(snapshot, Selection("relay"), "Nobody")
-    with pytest.raises(BadRequest, match="Robot"):  # a model that played
-        human_teams(snapshot, Selection("relay"), "Robot")
+def test_a_selection_may_have_no_team_or_not_the_team(snapshot):
+    history = human_teams(snapshot, Selection("relay", category=("History",)))
+    assert {row.category for row in history.questions} == {"History"} == {row.category for row in history.categories}
+    spans = human_teams(snapshot, Selection("spans"))
+    assert (spans.teams, spans.missing) == ([], "no human team heard any of these questions")
+    for name in ("Nobody", "Robot"):  # the latter is a model that played
+        with pytest.raises(BadRequest, match=name):
+            human_teams(snapshot, Selection("relay"), name)
 
 
 def test_powers_are_right_before_the_mark(marked):
@@ -143,11 +132,8 @@ def test_powers_are_right_before_the_mark(marked):
     assert {row.team: row.powers for row in result.teams} == {"Ash": 0, "Birch": 1, "Cedar": 0}
     assert [row.powers for row in result.categories] == [1]
     assert {(buzz.question_id, buzz.room): buzz.power for buzz in result.buzzes} == {("q1", "Semi"): False, ("q2", "Final"): None}
-
-
-def test_an_incorrect_buzz_without_a_mark_is_no_missed_power(marked):
     (buzz,) = [buzz for buzz in human_teams(marked, Selection("toy"), "Birch").buzzes if not buzz.correct]
-    assert (buzz.question_id, buzz.power) == ("q2", None)
+    assert (buzz.question_id, buzz.power) == ("q2", None), "without a mark, there is no missed power"
 
 
 def test_rooms_are_where_teams_met(marked):
@@ -155,8 +141,6 @@ def test_rooms_are_where_teams_met(marked):
     assert (final.room, final.questions, final.converted, final.powers) == ("Final", 2, 2, 1)
     assert [(team.team, team.correct, team.incorrect) for team in final.teams] == [("Ash", 1, 0), ("Birch", 1, 1)]
 
-
-def test_buzzes_of_a_room(marked):
     def listed(*whose):
         return [(buzz.question_id, buzz.team) for buzz in human_teams(marked, Selection("toy"), *whose).buzzes]
 

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
 from queries.metrics.kernels import calibration_tests as kernel
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
@@ -35,11 +34,13 @@ def items(bundled):
 
 
 def test_the_parts_are_those_of_the_leaderboard(bundled, result):
+    assert triptych(bundled, PYRAMID.replace(q="zzzz")).runs == []
     board = leaderboard(bundled, PYRAMID, SCORE_METRICS, True)
     for row, run in zip(board.rows, result.runs, strict=True):
         values = [row.metrics[metric.key].value for metric in SCORE_METRICS]
         assert values == [run.brier, run.mcb, run.dsc, run.unc, run.auroc, run.smooth_ece]
         assert run.brier == pytest.approx(run.mcb - run.dsc + run.unc, abs=1e-12)
+        assert np.mean(run.murphy) == pytest.approx(run.brier, abs=0.01)  # on a grid; test_decisions tests it exactly
         for key in ("mcb", "dsc"):
             part = row.metrics[f"corp_{key}"]
             assert [part.low, part.high] == [getattr(run, f"{key}_low"), getattr(run, f"{key}_high")]
@@ -65,11 +66,6 @@ def test_hulls_are_those_of_scipy(result):
         x, y = np.array(run.hull).T
         slopes = np.diff(y) / np.where(np.diff(x) > 0, np.diff(x), 1e-12)
         assert (np.diff(slopes) <= 1e-9 * np.abs(slopes[:-1])).all()
-
-
-def test_the_area_below_the_murphy_curve_is_the_brier_score(result):
-    for run in result.runs:
-        assert np.mean(run.murphy) == pytest.approx(run.brier, abs=0.01)  # on a grid; test_decisions tests it exactly
 
 
 def test_histograms_are_shares(result, items):
@@ -162,11 +158,10 @@ def test_impossible_answers_are_rejected():
     assert max(calibration_tests(stated, np.array([1.0, 0.0]), np.arange(2), 2, 1)) < 0.002
 
 
-@pytest.mark.parametrize("name", ["0.8 to 0.99", "0.95 to 0.99"])
-def test_calibrated_runs_with_rare_errors_are_seldom_rejected(name):
-    for measurement in calibration_simulation.false_alarms(
-        400, 3, sizes=(30,), ranges={name: calibration_simulation.RANGES[name]}
-    ):
+def test_calibrated_runs_with_rare_errors_are_seldom_rejected():
+    name = "0.95 to 0.99"
+    ranges = {name: calibration_simulation.RANGES[name]}
+    for measurement in calibration_simulation.false_alarms(400, 3, sizes=(30,), ranges=ranges):
         assert measurement.measured <= 0.06 + measurement.noise, measurement
 
 
@@ -203,20 +198,15 @@ def test_copies_of_a_question_add_no_information():
     assert thrice == pytest.approx(once, abs=1e-7)
 
 
-def test_there_is_no_slope_where_confidence_separates_answers():
+def test_there_is_no_interval_without_width():
+    """Where confidences are the chances of being right, as the optimum's of LifeEval, nothing varies between questions.
+
+    Where confidence separates the answers, there is no slope either.
+    """
     separated = calibration_line(np.array([0.2, 0.3, 0.8]), np.array([0.0, 0.0, 1.0]), np.arange(3), 3)
     assert np.isnan(separated.slope) and np.isfinite(separated.intercept)
     assert np.isnan(calibration_line(np.array([0.2, 0.8]), np.ones(2), np.arange(2), 2)).all()
-
-
-def test_there_is_no_interval_without_width():
-    """Where confidences are the chances of being right, as the optimum's of LifeEval, nothing varies between questions."""
     chance = np.linspace(0.1, 0.9, 40)
     line = calibration_line(chance.round(4), chance, np.arange(40), 40)
     assert (line.slope, line.intercept) == pytest.approx((1, 0), abs=1e-3)
     assert np.isnan([line.slope_low, line.slope_high, line.intercept_low, line.intercept_high]).all()
-
-
-def test_an_empty_selection_has_no_runs(bundled):
-    assert triptych(bundled, PYRAMID.replace(q="zzzz")).runs == []
-    assert CATALOGUE["smooth_ece"] in SCORE_METRICS

@@ -19,20 +19,21 @@ def result(bundled):
 
 
 def test_values_and_ranks_are_those_of_the_leaderboard(bundled, result):
-    board = leaderboard(bundled, PYRAMID, WHICH_METRICS)
+    board = leaderboard(bundled, PYRAMID, (*WHICH_METRICS, CATALOGUE["ece"]))
     for variant in result.variants:
         for row, cell in zip(board.rows, variant.runs, strict=True):
             expected = row.metrics[variant.key]
             assert (row.run, expected.value, expected.rank) == (cell.run, cell.value, cell.rank), variant.key
-
-
-def test_ten_equal_widths_are_those_of_the_ece(bundled, result):
-    board = leaderboard(bundled, PYRAMID, [CATALOGUE["ece"]])
     (variant,) = (variant for variant in result.variants if variant.key == "ece_width10")
     assert [cell.value for cell in variant.runs] == pytest.approx([row.metrics["ece"].value for row in board.rows], abs=1e-12)
+    other = which_ece(bundled, PYRAMID.replace(conventions=Conventions("mass15")))
+    assert other.variants == result.variants, "the binning of the address does not matter"
 
 
 def test_bins_are_those_of_the_chosen_run(bundled, result):
+    with pytest.raises(BadRequest) as caught:
+        which_ece(bundled, PYRAMID, "nobody")
+    assert caught.value.field == "focus"
     other = result.runs[2].run
     chosen = which_ece(bundled, PYRAMID, other)
     assert (result.focus, chosen.focus) == (result.runs[0].run, other)
@@ -44,17 +45,6 @@ def test_bins_are_those_of_the_chosen_run(bundled, result):
     script = next(variant for variant in chosen.variants if variant.key == "rms_hle")
     assert [part.counted for part in script.bins] == [True, True, False]
     assert script.runs[0].left_out == script.bins[-1].items > 100
-
-
-def test_the_binning_of_the_address_does_not_matter(bundled, result):
-    other = which_ece(bundled, PYRAMID.replace(conventions=Conventions("mass15")))
-    assert other.variants == result.variants
-
-
-def test_an_unknown_run_is_refused(bundled):
-    with pytest.raises(BadRequest) as caught:
-        which_ece(bundled, PYRAMID, "nobody")
-    assert caught.value.field == "focus"
 
 
 def test_few_items_say_why_the_script_has_no_value(bundled):

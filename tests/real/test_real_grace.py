@@ -1,6 +1,5 @@
 """The buzzes of the GRACE tournaments: counts, and curves of people only."""
 
-import csv
 import json
 from collections import defaultdict
 from itertools import pairwise
@@ -10,17 +9,13 @@ import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from queries.buzzing import Rules, accuracy_by_fraction, buzz_curves, buzz_rates
+from queries.buzzing import Rules, accuracy_by_fraction, buzz
 from queries.selection import Selection
+from tests.helpers.small_store import write_csv
 
 pytestmark = pytest.mark.real
 
 CLUE = 20  # words
-
-
-def write(folder, name, header, lines):
-    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows([header, *lines])
 
 
 def bundle(folder, released, *, models=True):
@@ -29,25 +24,16 @@ def bundle(folder, released, *, models=True):
     (folder / "dataset.json").write_text(json.dumps({"dataset": folder.name, "kind": "incremental"}))
     questions = {f"{row['packet']}/{row['tossup_index']}": row for row in released}
     ends = {q: [*range(CLUE, int(row["n_words"]), CLUE), int(row["n_words"])] for q, row in questions.items()}
-    write(folder, "questions", ["question_id", "subcategory"], [(q, row["category"]) for q, row in questions.items()])
-    write(
-        folder, "clues", ["question_id", "clue", "text"],
-        [(q, t, "word " * (end - start)) for q, to in ends.items() for t, (start, end) in enumerate(pairwise([0, *to]))],
-    )  # fmt: skip
+    write_csv(folder / "questions.csv", ["question_id", "subcategory"], [(q, row["category"]) for q, row in questions.items()])
+    texts = [(q, t, "word " * (end - start)) for q, to in ends.items() for t, (start, end) in enumerate(pairwise([0, *to]))]
+    write_csv(folder / "clues.csv", ["question_id", "clue", "text"], texts)
     kinds = {"H": "human", "M": "model"}
     rows = [(f"{r['packet']}/{r['tossup_index']}", "game", r["team"], r) for r in released if models or r["team_kind"] == "H"]
-    write(
-        folder,
-        "exposures",
-        ["question_id", "match_id", "team", "team_kind"],
-        [(*place, kinds[r["team_kind"]]) for *place, r in rows],
-    )
-    write(
-        folder,
-        "buzzes",
-        ["question_id", "match_id", "team", "word", "correct"],
-        [(*place, r["word_index"], r["correct"]) for *place, r in rows],
-    )
+    heard, buzzed = ([[*place, *values(row)] for *place, row in rows] for values in (
+        lambda row: [kinds[row["team_kind"]]], lambda row: [row["word_index"], row["correct"]],
+    ))  # fmt: skip
+    write_csv(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], heard)
+    write_csv(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzed)
     return folder
 
 
@@ -63,11 +49,9 @@ def test_curves_are_of_people_alone(imported):
         imported.rows("select * exclude (dataset) from curves where dataset = $d order by question_id, clue", {"d": dataset})
         for dataset in ("grace", "people")
     )
-    heard = imported.rows("select count(distinct question_id) from exposures where dataset = 'grace' and team_kind = 'human'")[0][
-        0
-    ]
+    heard = "select count(distinct question_id) from exposures where dataset = 'grace' and team_kind = 'human'"
     assert with_models == without
-    assert len({row[0] for row in with_models}) == heard
+    assert imported.rows(heard) == [(len({row[0] for row in with_models}),)]
 
 
 def test_curves_count_what_the_release_says(imported, released):
@@ -105,7 +89,7 @@ def test_buzz_curves_of_people_by_quartile(imported, released):
     totals = {team: sum(correct for *_, correct in buzzes) for team, buzzes in teams.items()}
     cuts = quantiles(totals.values(), n=4, method="inclusive")  # linear interpolation
     members = {f"Q{n + 1}": [team for team in teams if sum(totals[team] > cut for cut in cuts) == n] for n in range(4)}
-    curves = {curve.name: curve for curve in buzz_curves(imported, Selection("grace"), Rules()).curves}
+    curves = {curve.name: curve for curve in buzz(imported, Selection("grace"), Rules()).curves.curves}
     assert [curves[name].teams for name in ("people", "Q1", "Q2", "Q3", "Q4", "M1", "M2", "M3")] == [17, 5, 4, 4, 4, 1, 1, 1]
     assert curves["people"].heard == 1079 + 292
     assert curves["people"].correct[-1] == pytest.approx(1079 / 1371)
@@ -125,12 +109,10 @@ def test_buzz_curves_of_people_by_quartile(imported, released):
 
 
 def test_models_never_count_among_people(imported):
-    def of_people(query, dataset, *rules):
-        results = query(imported, Selection(dataset), *rules)
-        return [group for group in (results.curves if query is buzz_curves else results.teams) if group.kind == "human"]
-
-    for query, rules in ((buzz_curves, [Rules()]), (buzz_rates, [Rules()]), (accuracy_by_fraction, [])):
-        assert of_people(query, "grace", *rules) == of_people(query, "people", *rules)
+    results = [buzz(imported, Selection(dataset), Rules()) for dataset in ("grace", "people")]
+    for part in (lambda result: result.curves.curves, lambda result: result.habits.teams, lambda result: result.accuracy.teams):
+        with_models, without = ([group for group in part(result) if group.kind == "human"] for result in results)
+        assert with_models == without
 
 
 def test_people_answer_correctly_by_each_fraction(imported, released):

@@ -18,8 +18,8 @@ from dashboard.ui.text import DASH, percent, short
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
+from queries.buzzing.curves import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 from queries.buzzing.people_median import RunAndMedian, Share
-from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 from queries.selection.facets import Facets
 
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -249,7 +249,7 @@ def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -
     The table stays when a filter leaves one category, so that the page keeps its structure. None if the dataset has fewer than
     two categories, or nobody buzzes.
     """
-    if len(facets.categories) < 2 or not result.groups:
+    if len(facets.texts("category")) < 2 or not result.groups:
         return None
 
     def name(group: BuzzOutcomes) -> Content:

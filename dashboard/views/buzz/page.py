@@ -31,7 +31,7 @@ from data.plurals import counted
 from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
 from queries.buzzing.category_outcomes import CategoryOutcome
 from queries.buzzing.parameters import RULES, SCALES, default_curve
-from queries.buzzing.results import RunThresholds, ThresholdOutcome
+from queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
 
 INTERVALS = ("expected_wins", "score", "win", "loss")
 

@@ -28,7 +28,7 @@ from data.plurals import counted
 from data.store.run_cache import kept_property
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
-from queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sparklines
+from queries.questions import QuestionPage, QuestionRow, QuestionSparklines
 from queries.selection.facets import Facets
 
 BLOCK = 100  # rows per request of the grid
@@ -162,8 +162,8 @@ class QuestionGrid:
                 self.has_sparklines, "clues", "Clues", "Confidence clue by clue, over the part of the question revealed",
                 cellRenderer="Spark", sortable=False, width=WIDTH + 10, cellClass="spark-cell",
             ),
-            *column(facets.categories, "category", "Category", width=92),
-            *column(facets.subcategories, "subcategory", "Subcategory", width=110),
+            *column(facets.texts("category"), "category", "Category", width=92),
+            *column(facets.texts("subcategory"), "subcategory", "Subcategory", width=110),
             *column(facets.radii, "radius", "Radius", "", **NUMERIC),
             *column(facets.difficulty, "difficulty", "Difficulty", "", **NUMERIC),
             *column(rated, "people", "People right", RIGHT_TEAMS, **SMALL | {"width": 52}),
@@ -228,13 +228,12 @@ class QuestionGrid:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def rows(
-        self, page: QuestionPage, start: int, links: Mapping[str, str], sparklines: Sparklines | None
+        self, page: QuestionPage, start: int, links: Mapping[str, str], drawn: Mapping[str, QuestionSparklines]
     ) -> list[dict[str, object]]:
         """Return rows as JSON, by the fields of the columns.
 
         ``start`` is the place of the first question in the order, from 0. ``links`` are the addresses by question id.
         """
-        drawn = sparklines.questions if sparklines else {}
         return [
             {
                 "question_id": question.question_id,

@@ -31,7 +31,7 @@ from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import CATALOGUE, Metric
 from queries.question_order import QUESTION_METRICS, read_sort
-from queries.questions import MAX_PAGE_SIZE, QuestionRow, Sparklines, question_table, sparklines
+from queries.questions import MAX_PAGE_SIZE, QuestionRow, QuestionSparklines, question_table, sparklines
 from queries.selection import Request, Selection
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
 from queries.selection.view_parameters_base import Parameters
@@ -213,9 +213,11 @@ def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:
     return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort, highlighted)
 
 
-def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questions: Sequence[QuestionRow]) -> Sparklines | None:
+def _sparklines(
+    request: PageRequest[QuestionsPage], grid: QuestionGrid, questions: Sequence[QuestionRow]
+) -> dict[str, QuestionSparklines]:
     if not grid.has_sparklines or not questions:
-        return None
+        return {}
     runs = tuple(grid.run_colours) or tuple(run for run, _, _ in request.facets.runs[:1])
     selection = request.selection.on_runs(runs)
     return service().ask(sparklines, selection, tuple(question.question_id for question in questions))

@@ -17,7 +17,7 @@ from dashboard.settings import Settings
 from data.play_sessions.race_of_one_player import spoken_words
 from data.play_sessions.sessions import create_session, digest, read_session
 from data.store.audit import Audit
-from queries.buzzing import Rules, threshold_explorer
+from queries.buzzing import Rules, buzz
 from queries.selection import Selection, read_facets
 from queries.selection.parameter_kinds import BadRequest
 
@@ -173,7 +173,7 @@ def test_the_models_buzz_where_the_question_page_says(link, post):
     player = "3" * 32
     question = finish_a_question(post, player, 10)["question_id"]
     snapshot = link[1].extensions["clueline"].store.snapshot()
-    explorer = threshold_explorer(snapshot, Selection("pyramid"), Rules(curve="dataset"))
+    explorer = buzz(snapshot, Selection("pyramid"), Rules(curve="dataset")).explorer
     expected = {}
     for run in explorer.runs:
         above = f"select min(clue) from {snapshot.responses([run.run])} where question_id = $q and confidence > $t"

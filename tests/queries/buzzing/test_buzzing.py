@@ -308,7 +308,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
 @given(data=st.data())
 def test_habits_of_people_over_random_selections(snapshot, offered, tossups, data):
     selection = data.draw(selections(offered))
-    groups = {group.name: group for group in buzzing.buzz_rates(snapshot, selection, Rules()).teams}
+    groups = {group.name: group for group in buzz(snapshot, selection, Rules()).habits.teams}
     by_team = {}
     for row in tossups.exposures(selection, "human"):
         name = row["question_id"]
@@ -345,10 +345,7 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
 def test_each_part_is_a_query_of_its_own(snapshot):
     selection, rules = TOSSUPS.replace(category=("Arts",)), Rules("logprob", "dataset")
     whole = buzz(snapshot, selection, rules)
-    assert whole.explorer == buzzing.threshold_explorer(snapshot, selection, rules)
-    assert whole.curves == buzzing.buzz_curves(snapshot, selection, rules)
     assert whole.accuracy == buzzing.accuracy_by_fraction(snapshot, selection)
-    assert whole.habits == buzzing.buzz_rates(snapshot, selection, rules)
     assert msgspec.json.decode(msgspec.json.encode(whole), type=type(whole)) == whole
     assert whole.questions == 7
 
@@ -356,16 +353,16 @@ def test_each_part_is_a_query_of_its_own(snapshot):
 @pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 def test_the_human_curve_is_named_where_it_counts(snapshot, curve):
     selection = TOSSUPS.replace(conventions=Conventions(human=curve))
-    assert buzzing.threshold_explorer(snapshot, selection, Rules(curve="dataset")).human_curve == (curve or "team_share")
-    assert buzzing.threshold_explorer(snapshot, selection, Rules()).human_curve is None
+    assert buzz(snapshot, selection, Rules(curve="dataset")).explorer.human_curve == (curve or "team_share")
+    assert buzz(snapshot, selection, Rules()).explorer.human_curve is None
 
 
 def test_a_run_can_have_a_threshold_of_its_own(snapshot):
-    runs = [run.run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules()).runs]
+    runs = [run.run for run in buzz(snapshot, TOSSUPS, Rules()).explorer.runs]
     rules = Rules(threshold=0.5, thresholds=((runs[1], 0.25),))
-    own = buzzing.threshold_explorer(snapshot, TOSSUPS, rules).runs
+    own = buzz(snapshot, TOSSUPS, rules).explorer.runs
     assert [run.outcome.threshold for run in own] == [0.5, 0.25, 0.5, 0.5, 0.5]
-    mixed = buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).runs
+    mixed = buzz(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).explorer.runs
     assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
 
 
@@ -374,19 +371,19 @@ def test_the_explorer_lists_the_scales_with_scores(snapshot):
     both = with_runs(snapshot).rows(sql)
     assert "plain" not in {model for (model,) in both} and both
     for rules in (Rules(), Rules("logprob")):
-        assert buzzing.threshold_explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]
-        assert buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("plain",)), rules).scales == ["confidence"]
-    assert buzzing.threshold_explorer(snapshot, TOSSUPS.replace(category=("Nowhere",)), Rules()).scales == []
+        assert buzz(snapshot, TOSSUPS, rules).explorer.scales == ["confidence", "logprob"]
+        assert buzz(snapshot, TOSSUPS.replace(model=("plain",)), rules).explorer.scales == ["confidence"]
+    assert buzz(snapshot, TOSSUPS.replace(category=("Nowhere",)), Rules()).explorer.scales == []
 
 
 def test_missing_values_have_reasons(snapshot):
-    runs = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
+    runs = {run.model: run for run in buzz(snapshot, TOSSUPS, Rules(curve="dataset")).explorer.runs}
     unheard = runs["unheard"]
     assert unheard.heard == 0 and unheard.optimum is None and unheard.outcome.threshold is None
     assert "no human team" in unheard.missing["expected_wins"] and "choose one" in unheard.missing["threshold"]
-    polynomial = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules()).runs}["unheard"]
+    polynomial = {run.model: run for run in buzz(snapshot, TOSSUPS, Rules()).explorer.runs}["unheard"]
     assert polynomial.outcome.expected_wins is not None and set(polynomial.missing) == {"score", "win", "loss", "unsure"}
-    logprob = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules("logprob")).runs}
+    logprob = {run.model: run for run in buzz(snapshot, TOSSUPS, Rules("logprob")).explorer.runs}
     assert "log-probabilities" in logprob["plain"].missing["threshold"] and logprob["plain"].curve is None
     never = runs["never"]  # a confidence of 0 passes no threshold
     assert (never.outcome.buzzes, never.outcome.expected_wins, never.optimum.until) == (0, 0, None)
@@ -406,9 +403,9 @@ def test_without_clues_or_questions_all_parts_say_why(snapshot, selection, reaso
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
-    (whole,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
+    (whole,) = buzz(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).explorer.runs
     monkeypatch.setattr("queries.buzzing.thresholds.MAX_STEPS", 5)
-    (thin,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
+    (thin,) = buzz(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).explorer.runs
     assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
     assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum
     assert thin.optimum.threshold in thin.curve.thresholds
@@ -474,13 +471,13 @@ def test_invalid_rules_name_their_field(offered, values, code, field):
 
 @pytest.mark.parametrize("scale", ["confidence", "logprob"])
 def test_best_thresholds_are_those_of_the_explorer(bundled, scale):
-    first, second, *_ = (run.run for run in buzzing.threshold_explorer(bundled, Selection("pyramid"), Rules()).runs)
+    first, second, *_ = (run.run for run in buzz(bundled, Selection("pyramid"), Rules()).explorer.runs)
     arts, lives = Selection("pyramid", category=("Arts",)), Selection("lifeeval")
     for selection, rules in (
         (arts, Rules(scale=scale)), (lives, Rules(scale=scale)), (arts, Rules(scale=scale, curve="dataset")),
         (arts, Rules(scale=scale, threshold=0.5)), (arts, Rules(scale=scale, thresholds=((first, 0.3), (second, 0.6)))),
     ):  # fmt: skip
-        explorer = buzzing.threshold_explorer(bundled, selection, rules)
+        explorer = buzz(bundled, selection, rules).explorer
         thresholds = {run.run: run.outcome.threshold for run in explorer.runs if run.outcome.optimal}
         expected = {run: threshold for run, threshold in thresholds.items() if threshold is not None}
-        assert buzzing.best_thresholds(bundled, selection, rules).thresholds == expected
+        assert buzzing.best_thresholds(bundled, selection, rules) == expected

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from data.store import open_store
-from queries.buzzing import Rules
-from queries.buzzing.thresholds import threshold_explorer
+from queries.buzzing import Rules, buzz
 from queries.engine.common_questions import coverage
 from queries.engine.gather import gather
 from queries.items import items
@@ -173,7 +172,7 @@ def test_views_of_one_answer_show_all_samples(sampled):
         assert answer.correct == pytest.approx(np.mean([row["correct"] for row in same]))
         assert sum(row["guess"] == answer.guess for row in same) * 2 >= len(same)
     assert drawn.own_buzz() == 1
-    line = sparklines(snapshot, selection, ("q2",)).questions["q2"].runs[drawn.run]
+    line = sparklines(snapshot, selection, ("q2",))["q2"].runs[drawn.run]
     assert line.confidence == pytest.approx([answer.confidence for answer in drawn.one_per_clue()])
     listed = items(snapshot, selection, limit=1000, focus=(drawn.run,))
     assert {(item.question_id, item.clue, item.sample) for item in listed.items} == {
@@ -183,7 +182,7 @@ def test_views_of_one_answer_show_all_samples(sampled):
 
 def test_a_run_buzzes_with_its_first_sample(sampled):
     snapshot = sampled[0].snapshot()
-    board = {run.model: run for run in threshold_explorer(snapshot, SELECTIONS[0], Rules()).runs}
+    board = {run.model: run for run in buzz(snapshot, SELECTIONS[0], Rules()).explorer.runs}
     assert board["drawn"].items == board["1"].items
     assert board["drawn"].outcome == board["1"].outcome
 

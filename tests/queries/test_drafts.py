@@ -1,10 +1,13 @@
-"""Guesses for a question that is being written, and the warnings that follow from them."""
+"""Questions that are being written: guesses, warnings, and the bundle that the questions become."""
+
+import io
+import zipfile
 
 import pytest
 
 from queries.buzzing import Rules, best_thresholds
 from queries.buzzing.parameters import default_curve
-from queries.drafts import ELICITATIONS, THRESHOLDS, DraftText, question_draft
+from queries.drafts import ELICITATIONS, THRESHOLDS, DraftText, WrittenDataset, WrittenQuestion, draft_bundle, question_draft
 from queries.question import question
 from queries.selection import Selection, read_facets
 from queries.selection.parameter_kinds import BadRequest
@@ -21,7 +24,7 @@ def draft(text, answer="", elicitations=ELICITATIONS[:1]):
 
 def test_thresholds_are_the_best_on_pyramid(bundled):
     offered = read_facets(bundled, "pyramid")
-    best = best_thresholds(bundled, PYRAMID, Rules(curve=default_curve(offered))).thresholds
+    best = best_thresholds(bundled, PYRAMID, Rules(curve=default_curve(offered)))
     assert {(model, elicitation): best[run] for run, model, elicitation in offered.runs} == THRESHOLDS
 
 
@@ -62,20 +65,17 @@ def test_a_guess_to_prompt_on_is_no_warning():
     assert not written.warnings and not written.known
 
 
-@pytest.mark.parametrize("answer", ["", "  \n"])
-def test_without_an_answer_line_nothing_is_graded(answer):
-    written = draft(f"{HARD} {GIVEAWAY}", answer)
-    assert {(guess.verdict, guess.rule) for guesser in written.guessers for guess in guesser.guesses} == {(None, None)}
-    assert not written.warnings and any(guesser.buzz == 1 for guesser in written.guessers)
+def test_without_an_answer_line_nothing_is_graded():
+    for answer in ("", "  \n"):
+        written = draft(f"{HARD} {GIVEAWAY}", answer)
+        assert {(guess.verdict, guess.rule) for guesser in written.guessers for guess in guesser.guesses} == {(None, None)}
+        assert not written.warnings and any(guesser.buzz == 1 for guesser in written.guessers)
 
 
 def test_a_text_without_known_words_has_no_guess():
     written = draft("Zzyzx qwrtpl! 🦉 ¿?", "Frankenstein")
     assert written.guessers[0].guesses[0].guess is None
     assert {guesser.buzz for guesser in written.guessers} == {None} and not written.warnings
-
-
-def test_an_empty_text_has_no_clues():
     for text in ("", " \n ", "[read slowly]"):
         written = draft(text, "Frankenstein")
         assert written.words == 0 and written.known == ["Frankenstein"]
@@ -99,3 +99,41 @@ def test_too_long_texts_are_refused(text, answer, field, reason):
 def test_the_longest_question_is_answered():
     written = draft("an Arctic monster fled " * 449 + "at last fled. " + "Victor wept. " * 99, "Frankenstein")
     assert (len(written.clues), written.words) == (100, 1997)
+
+
+# -- the bundle that questions become -----------------------------------------------------------------------------------
+
+TEXT = 'This novel begins with letters, as "Dracula" does.\n\nFor 10 points, name this novel by Mary Shelley, =1+1.'
+
+
+def test_a_bundle_imports_as_it_is(importing, tmp_path):
+    questions = (WrittenQuestion(TEXT, "Frankenstein [accept <u>Modern</u>]", category="Ünïcode, with comma"),
+                 WrittenQuestion("It is a capital.", "Paris"))  # fmt: skip
+    path = tmp_path / "desk.zip"
+    path.write_bytes(draft_bundle(WrittenDataset("desk", questions, title="My, desk")))
+    snapshot = importing(tmp_path / "store", path).snapshot()
+    assert snapshot.rows("select dataset, title, kind from datasets") == [("desk", "My, desk", "incremental")]
+    stored = question(snapshot, Selection("desk"), "q1")
+    draft = question_draft(DraftText(TEXT, questions[0].answer), ELICITATIONS)
+    assert stored.category == "Ünïcode, with comma" and stored.answer == questions[0].answer
+    assert [(clue.text, clue.word_end) for clue in stored.clues] == [(clue.text, clue.word_end) for clue in draft.clues]
+    assert stored.text == " ".join(TEXT.split())
+    for run, guesser in zip(stored.runs, draft.guessers, strict=True):
+        assert (run.model, run.elicitation) == (guesser.model, guesser.elicitation)
+        assert [(answer.guess, answer.confidence) for answer in run.clues] == [(g.guess, g.confidence) for g in guesser.guesses]
+        assert [answer.correct == 1 for answer in run.clues] == [g.verdict == "accept" for g in guesser.guesses]
+
+
+def test_unfinished_questions_are_refused():
+    first = WrittenQuestion("It is a capital.", "Paris")
+    content = draft_bundle(WrittenDataset("desk", (first,), title="  "))
+    with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+        assert '"title": "desk"' in bundle.read("dataset.json").decode()
+    for others, reason in (
+        ([WrittenQuestion("", "Paris")], "Question 2 has no text"),
+        ([WrittenQuestion("It is a capital.", " ")], "Question 2 has no answer line"),
+        ([WrittenQuestion("word " * 2001, "Paris")], "Question 2: The text has 2,001 words"),
+        ([WrittenQuestion("word " * 1990, "Paris")] * 11, "have 21,894 words; together they can have 20,000"),
+    ):
+        with pytest.raises(BadRequest, match=reason):
+            draft_bundle(WrittenDataset("desk", (first, *others)))

@@ -15,6 +15,15 @@ pytestmark = pytest.mark.real
 
 BINS = 3  # Sakai's number of bins of equal mass
 EXAMPLES = {"Table 1": "1", "Table 4": "2", "Table 9": "3"}  # Sakai's tables with the probabilities
+KEYS = {
+    "accuracy": "accuracy",
+    "R_O": "r_over",
+    "R_U": "r_under",
+    "HMR": "hmr",
+    "ECE": "ece",
+    "MCE": "max_ce",
+    "KS": "ks_sequential",
+}
 # Printed cells of Sakai that are slips, and the correct values.
 SLIPS = {("sec. 4.2.1", "Y", "3", "abs_difference"): 0.033}
 
@@ -57,9 +66,8 @@ class Example:
         """Return the measures by the names that the paper uses."""
         totals = pooled(self.confidence, self.correct) | dict(zip(BIN_COLUMNS, self.bins, strict=True))
         conventions = Conventions(f"mass{BINS}")
-        keys = {"accuracy": "accuracy", "R_O": "r_over", "R_U": "r_under", "HMR": "hmr", "ECE": "ece", "MCE": "max_ce"}
-        values = {name: float(CATALOGUE[key].value(totals, conventions)) for name, key in keys.items()}
-        values["KS"] = CATALOGUE["ks_sequential"].of_pairs(self.confidence, self.correct)
+        values = {name: float(CATALOGUE[key].value(totals, conventions)) for name, key in KEYS.items() if name != "KS"}
+        values["KS"] = CATALOGUE[KEYS["KS"]].of_pairs(self.confidence, self.correct)
         values["KS_ties_together"] = CATALOGUE["ks"].of_pairs(self.confidence, self.correct)
         values["NBR"] = float(distributions.quadratic_score(self.shares, self.gold).mean())
         return values
@@ -130,22 +138,11 @@ def test_sakai_examples_of_the_product(examples, sakai):
     """The page Metrics shows these instances, and the values that the paper prints."""
     product = {(str(e.example), s.system): s for e in sakai_examples() for s in e.systems}
     assert product.keys() == examples.keys()
-    names = {
-        "accuracy": "accuracy",
-        "R_O": "r_over",
-        "R_U": "r_under",
-        "HMR": "hmr",
-        "ECE": "ece",
-        "MCE": "max_ce",
-        "KS": "ks_sequential",
-    }
     for key, system in product.items():
         assert system.items == list(zip(examples[key].confidence.tolist(), examples[key].correct.tolist(), strict=True))
     for row in sakai:
-        if row["kind"] == "result" and row["measure"] in names:
-            assert product[row["example"], row["system"]].values[names[row["measure"]]] == pytest.approx(
-                float(row["value"]), abs=1e-9
-            )
+        if row["kind"] == "result" and (key := KEYS.get(row["measure"])):
+            assert product[row["example"], row["system"]].values[key] == pytest.approx(float(row["value"]), abs=1e-9)
 
 
 def test_sakai_slip_contradicts_its_own_table(sakai):

@@ -1,6 +1,5 @@
 """Tables 6 and 7 of GRACE, computed by the product for questions whose people give the printed human curves."""
 
-import csv
 import json
 import re
 
@@ -14,6 +13,7 @@ from data.importing.staging import ImportOptions
 from queries.calscore_steps import clue_steps
 from queries.selection import Selection
 from tests.helpers.bundle_factory import records
+from tests.helpers.small_store import write_csv
 
 pytestmark = pytest.mark.real
 
@@ -36,13 +36,9 @@ def imported(store, tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grace") / "example"
     folder.mkdir()
 
-    def write(name, header, rows):
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
-            csv.writer(out).writerows([header, *rows])
-
     (folder / "dataset.json").write_text(json.dumps({"dataset": "example", "kind": "incremental"}))
-    write("questions", ["question_id"], [[name] for name in PEOPLE])
-    write("clues", ["question_id", "clue", "text"], [(q, t, "two words ") for q in PEOPLE for t in range(4)])
+    write_csv(folder / "questions.csv", ["question_id"], [[name] for name in PEOPLE])
+    write_csv(folder / "clues.csv", ["question_id", "clue", "text"], [(q, t, "two words ") for q in PEOPLE for t in range(4)])
     exposures, buzzes = [], []
     for name, (clues, silent) in PEOPLE.items():
         kinds = [(t, ok) for t, counts in enumerate(clues) for ok, many in zip((1, 0), counts, strict=True) for _ in range(many)]
@@ -50,15 +46,14 @@ def imported(store, tables, tmp_path_factory):
             exposures.append((name, f"room {number}", f"team {number}", "human"))
             if clue is not None:
                 buzzes.append((name, f"room {number}", f"team {number}", 2 * clue, correct))
-    write("exposures", ["question_id", "match_id", "team", "team_kind"], exposures)
-    write("buzzes", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    write_csv(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], exposures)
+    write_csv(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
     answers = [("six", row["clue"], row["model_guess"], row["confidence_printed"], (int(row["correct_printed"]) + 1) // 2)
                for row in tables["six"]]  # fmt: skip
     answers += [("seven", row["clue"], row["system_guess"], row["confidence_printed"], row["correct_inferred"])
                 for row in tables["seven"]]  # fmt: skip
     run = folder.parent / "run.csv"
-    with run.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows([["question_id", "clue", "guess", "confidence", "correct"], *answers])
+    write_csv(run, ["question_id", "clue", "guess", "confidence", "correct"], answers)
     import_paths(store, [folder], ImportOptions())
     import_paths(store, [run], ImportOptions(dataset="example", model="the paper's", elicitation="verbalized"))
     return store
@@ -77,9 +72,8 @@ def results(published):
 def test_table_6(imported, tables, results):
     run = worked(imported, "six")
     for step, row in zip(run.steps, tables["six"], strict=True):
-        assert step.h == pytest.approx(float(row["h_implied"])) and step.signed == pytest.approx(
-            float(row["g_times_c"]), abs=1e-12
-        )
+        assert step.h == pytest.approx(float(row["h_implied"]))
+        assert step.signed == pytest.approx(float(row["g_times_c"]), abs=1e-12)
         assert as_printed(step.adjusted, row["calscore_c_printed"])
     assert sum(step.adjusted for step in run.steps) == pytest.approx(float(results["sum of per-clue values"]))
     assert run.mean == pytest.approx(float(results["mean of per-clue values"]))
@@ -91,9 +85,8 @@ def test_table_7(imported, tables, results):
     run = worked(imported, "seven")
     for step, row in zip(run.steps, tables["seven"], strict=True):
         assert step.increment == pytest.approx(float(row["h_t_printed"]))
-        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"]), abs=1e-12) and as_printed(
-            step.buzz_mass, row["b_t_printed"]
-        )
+        assert step.buzz_mass == pytest.approx(float(row["b_t_computed"]), abs=1e-12)
+        assert as_printed(step.buzz_mass, row["b_t_printed"])
         assert step.gained == pytest.approx(float(row["k_t_computed"]), abs=1e-12) and as_printed(step.gained, row["sh_printed"])
     assert sum(step.gained for step in run.steps) == pytest.approx(float(results["sum K_t"]))
     assert run.remainder == pytest.approx(float(results["(1 - sum h) * sum b g"]))

@@ -1,7 +1,7 @@
-"""The release of LifeEval: its import, the bundled files that are made of it, and the figures of the paper."""
+"""The release of LifeEval: its import, the bundled files that are made of it, and the figures and tables of the paper."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,20 @@ from data.sample import make_lifeeval
 from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import read_facets, read_selection
+from queries.reliability import reliability
+from queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import records
-from tests.helpers.lifeeval_models import NAMES
 from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real
 
+# Names of the eleven models in the paper, and in the release.
+NAMES = {
+    "Claude-Sonnet-3.7": "claude-3-7-sonnet-20250219", "Claude-Sonnet-4": "claude-sonnet-4-20250514",
+    "DeepSeek-R1": "deepseek-r1", "Gemini-2.5-Pro": "gemini-2.5-pro", "GPT-o3": "o3-2025-04-16",
+    "Claude-Haiku-3": "claude-3-haiku-20240307", "DeepSeek-V3": "deepseek-v3", "Gemini-2.5-Flash": "gemini-2.5-flash",
+    "GPT-4o": "gpt-4o", "Llama-3.1-70B": "Meta-Llama-3.1-70B-Instruct", "Llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
+}  # fmt: skip
 # items, score, ECE, mean confidence, share rounded, slope of overconfidence on difficulty
 PUBLISHED = {
     "claude-3-7-sonnet-20250219": (808, 0.546, 0.040, 0.529, 0.923, 0.185),
@@ -60,6 +67,8 @@ def imported(store, shared, made):
 def test_the_release_gives_the_bundled_files_again(imported, made):
     files = sorted(path.relative_to(made) for path in made.rglob("*.*"))
     bundled = make_lifeeval.FOLDER.parent
+    report = imported["llm-confidence-correct"]
+    assert report.repaired == {} and report.warnings == []
     assert len(files) == 2 + 3 * 5 and sum((bundled / path).stat().st_size for path in files) < 1_500_000
     for path in files:
         if path.suffix == ".parquet":
@@ -68,11 +77,14 @@ def test_the_release_gives_the_bundled_files_again(imported, made):
             assert (made / path).read_bytes() == (bundled / path).read_bytes()
 
 
+def selected(snapshot, dataset, *pairs):
+    return read_selection([("dataset", dataset), *pairs], lambda dataset: read_facets(snapshot, dataset))
+
+
 def of_models(snapshot, *pairs):
     """Return a leaderboard of the eleven models."""
-    address = [("dataset", "lifeeval"), *pairs, *(("model", model) for model in NAMES.values())]
-    selection = read_selection(address, lambda dataset: read_facets(snapshot, dataset))
-    return leaderboard(snapshot, selection, METRICS)
+    models = (("model", model) for model in NAMES.values())
+    return leaderboard(snapshot, selected(snapshot, "lifeeval", *pairs, *models), METRICS)
 
 
 @pytest.fixture(scope="module")
@@ -312,26 +324,122 @@ def test_the_answers_of_people(imported, store):
     assert best[0][0] < 1e-6
 
 
-def test_every_pair_is_in_a_run(imported, store, shared):
-    """72,185 pairs of confidence and correctness on five question sets."""
-    pairs = records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8"))
-    assert len(pairs) == 72_185
-    report = imported["llm-confidence-correct"]
-    assert report.repaired == {} and report.warnings == []
-    stated = Counter((row["llm"], row["qset"]) for row in pairs)
-    token = Counter((row["llm"], row["qset"]) for row in pairs if row["chosen_token_confidence"] != "NA")
-    snapshot = with_runs(store)
-    runs = snapshot.rows(
-        "select title, model, elicitation, items, failed from runs join datasets using (dataset) where dataset <> 'lifeeval'"
-    )
-    assert {(model, title.removeprefix("LifeEval: "), elicitation): items for title, model, elicitation, items, _ in runs} == {
-        (*key, elicitation): count
-        for elicitation, counts in (("stated", stated), ("token", token))
-        for key, count in counts.items()
-    }
-    assert {failed for *_, failed in runs} == {0}
-    right = sum(row["correct"] == "TRUE" for row in pairs)
-    assert snapshot.rows(
-        """select count(*), sum(r.correct) from responses r join runs using (dataset, run)
-        where elicitation = 'stated' and dataset <> 'lifeeval'"""
-    ) == [(72_185, right)]
+# -- by model and set: accuracy (11), ECE (12) and reliability (9) ------------------------------------------------------
+
+# These figures print no numbers. The numbers below come from the appendix's two tables of models by question set, in the authors'
+# repository (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
+OF_TABLES = (
+    "claude-3-7-sonnet-20250219", "claude-sonnet-4-20250514", "deepseek-r1", "o3-2025-04-16", "gemini-2.5-pro",
+    "claude-3-haiku-20240307", "deepseek-v3", "gpt-4o", "gemini-2.5-flash", "Meta-Llama-3.1-70B-Instruct",
+    "Meta-Llama-3.1-8B-Instruct",
+)  # fmt: skip
+ACCURACY = {
+    "boolq-valid": (83.14, 84.30, 84.50, 86.06, 84.90, 78.15, 82.90, 85.30, 84.54, 78.59, 69.32),
+    "halu-eval-qa": (52.12,) * 11,
+    "lsat-ar-test": (41.86, 45.35, 95.35, 96.51, 96.51, 29.07, 34.88, 36.05, 96.51, 38.37, 33.72),
+    "sat-en": (97.69, 98.84, 94.22, 97.69, 98.84, 88.44, 94.80, 93.06, 98.84, 91.91, 83.82),
+    "sciq-test": (97.29, 96.88, 97.59, 98.09, 97.59, 94.07, 97.09, 96.88, 96.68, 95.38, 91.06),
+}  # percent
+ECE = {
+    "boolq-valid": (0.12, 0.08, 0.11, 0.04, 0.15, 0.12, 0.10, 0.08, 0.15, 0.12, 0.17),
+    "halu-eval-qa": (0.08, 0.45, 0.11, 0.02, 0.11, 0.37, 0.15, 0.24, 0.11, 0.14, 0.20),
+    "lsat-ar-test": (0.39, 0.33, 0.05, 0.15, 0.01, 0.42, 0.32, 0.50, 0.04, 0.52, 0.57),
+    "sat-en": (0.14, 0.17, 0.10, 0.22, 0.07, 0.22, 0.24, 0.15, 0.10, 0.10, 0.12),
+    "sciq-test": (0.05, 0.05, 0.04, 0.15, 0.03, 0.11, 0.11, 0.05, 0.04, 0.04, 0.05),
+}
+
+
+@pytest.fixture(scope="module")
+def pairs(shared):
+    return records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def snapshot(store, imported):
+    return store.snapshot()
+
+
+def gaps(snapshot, metric, printed, scale=1.0):
+    """Return by set how far each value on the common questions, times the scale, is from the printed one."""
+    result = {}
+    for name, values in printed.items():
+        selection = Selection(
+            f"lifeeval-{name}", elicitation=("stated",), common="all", conventions=Conventions(binning="width10r")
+        )
+        rows = {row.model: row.metrics[metric].value for row in leaderboard(snapshot, selection, [CATALOGUE[metric]]).rows}
+        assert rows.keys() == {*OF_TABLES}
+        result[name] = [abs(scale * rows[model] - value) for model, value in zip(OF_TABLES, values, strict=True)]
+    return result
+
+
+def test_pairs_are_those_of_the_release(pairs, snapshot):
+    """Counts and means of every model on every set, by numpy from the released file."""
+    expected, of_runs = {}, defaultdict(list)
+    for row in pairs:
+        for column, elicitation in (("stated_confidence", "stated"), ("chosen_token_confidence", "token")):
+            if row[column] != "NA":
+                key = f"lifeeval-{row['qset'].replace('_', '-')}", row["llm"], elicitation
+                of_runs[key].append((float(row[column]), row["correct"] == "TRUE"))
+    for key, items in of_runs.items():
+        confidence, correct = np.array(items).T
+        expected[key] = [len(items), confidence.mean(), correct.mean(), ((confidence - correct) ** 2).mean()]
+    stored = {}
+    for dataset in sorted({key[0] for key in of_runs}):
+        metrics = [CATALOGUE[key] for key in ("mean_confidence", "accuracy", "brier")]
+        for row in leaderboard(snapshot, selected(snapshot, dataset, ("common", "0")), metrics).rows:
+            stored[dataset, row.model, row.elicitation] = [row.items, *(row.metrics[metric.key].value for metric in metrics)]
+    assert len(pairs) == 72_185 and stored.keys() == expected.keys() and len(stored) == 63
+    assert stored == {key: pytest.approx(values, abs=1e-12) for key, values in expected.items()}
+
+
+def agreeing(values, step):
+    """Return how many values agree to the last printed digit."""
+    return sum(value <= step / 2 + 1e-9 for value in values)
+
+
+def test_accuracy_by_set_is_figure_11(snapshot):
+    apart = gaps(snapshot, "accuracy", ACCURACY, scale=100)
+    for name in ("boolq-valid", "halu-eval-qa", "sat-en"):
+        assert agreeing(apart[name], 0.01) == 11, name
+    # The common questions differ: 87 of LSAT-AR and 996 of SciQ in the release, multiples of 1/86 and 1/995 in print.
+    assert max(apart["sciq-test"]) < 0.11 and max(apart["lsat-ar-test"]) < 1.21
+    for name, questions in (("lsat-ar-test", 86), ("sciq-test", 995)):
+        for value in ACCURACY[name]:
+            assert abs(value * questions / 100 - round(value * questions / 100)) <= questions * 0.005 / 100 + 1e-9
+
+
+def test_ece_by_set_is_figure_12(snapshot):
+    apart = gaps(snapshot, "ece", ECE)
+    assert agreeing(apart["boolq-valid"], 0.01) == agreeing(apart["sciq-test"], 0.01) == 11
+    assert agreeing(apart["sat-en"], 0.01) == 10 and max(apart["sat-en"]) < 0.029
+    assert max(apart["halu-eval-qa"]) < 0.031 and max(apart["lsat-ar-test"]) < 0.031
+
+
+def test_reliability_by_set_is_figure_9(pairs, snapshot):
+    """The bins of every model on every set are compared with bins counted from the file."""
+    answers = defaultdict(dict)
+    for row in pairs:
+        answer = (float(row["stated_confidence"]), row["correct"] == "TRUE")
+        answers[row["qset"]].setdefault(row["llm"], {})[row["question_id"]] = answer
+    compared = 0
+    for name, of_models in answers.items():
+        selection = Selection(
+            f"lifeeval-{name.replace('_', '-')}",
+            elicitation=("stated",),
+            common="all",
+            conventions=Conventions(binning="width10+1"),
+        )
+        common = set.intersection(*(set(asked) for asked in of_models.values()))
+        for run in reliability(snapshot, selection).runs:
+            counted = defaultdict(list)
+            for question in common:
+                confidence, right = of_models[run.model][question]
+                counted[sum(confidence >= edge / 10 for edge in range(1, 11))].append((confidence, right))
+            filled = [bin_ for bin_ in run.bins if bin_.items]
+            assert [bin_.items for bin_ in filled] == [len(counted[place]) for place in sorted(counted)]
+            for bin_, place in zip(filled, sorted(counted), strict=True):
+                confidences, rights = zip(*counted[place], strict=True)
+                assert bin_.mean_confidence == pytest.approx(sum(confidences) / len(confidences), abs=1e-9)
+                assert bin_.accuracy == pytest.approx(sum(rights) / len(rights), abs=1e-9)
+            compared += 1
+    assert compared == 55

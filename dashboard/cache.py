@@ -21,12 +21,9 @@ from threading import Condition, Lock
 from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
-from cachelib.serializers import BaseSerializer
+from cachelib.serializers import FileSystemSerializer, RedisSerializer
 from filelock import FileLock, Timeout
-from flask import Flask
-from flask_caching import Cache
-from flask_caching.backends import FileSystemCache, NullCache
-from flask_caching.backends.base import BaseCache
+from flask_caching.backends import BaseCache, FileSystemCache, NullCache, RedisCache
 
 from dashboard.http import prometheus
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
@@ -79,14 +76,7 @@ class Client(NamedTuple):
 SELF = Client()
 
 
-class _Ticket:
-    """The place of a thread in the queue."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-class Bytes(BaseSerializer):
+class Bytes(FileSystemSerializer, RedisSerializer):
     """Bytes after their checksum. What is damaged, or was stored by something else, counts as absent."""
 
     def dumps(self, value: bytes, protocol: int = 0) -> bytes:
@@ -105,17 +95,15 @@ class Bytes(BaseSerializer):
 class FileCache(FileSystemCache):
     """Files within a limit in bytes. The least recently used make room for new ones."""
 
-    def __init__(self, folder: Path, max_bytes: int, processes: int, **options: Any) -> None:
-        super().__init__(str(folder), threshold=0, **options)
+    serializer = Bytes()
+
+    def __init__(self, folder: Path, max_bytes: int, processes: int) -> None:
+        super().__init__(str(folder), threshold=0, default_timeout=TIME_TO_LIVE)
         self._folder, self._max_bytes = folder, max_bytes
         self._share = max_bytes * (1 - SHARE_KEPT) / (processes + 1)  # written by each process before it counts again
         self._written, self._counting = 0.0, Lock()
         folder.chmod(0o700)
         self._make_room(0)
-
-    @classmethod
-    def factory(cls, app: Flask, config: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> FileCache:
-        return cls(*args, **kwargs)
 
     def get(self, key: str) -> Any:
         value = super().get(key)
@@ -162,33 +150,41 @@ def _disk_size(size: int) -> int:
     return (size // BLOCK + 2) * BLOCK  # whole blocks, and one for the entry in the folder
 
 
+def _redis_cache(url: str) -> RedisCache:
+    """Return a cache in Redis, with short time-outs, and one retry on a connection that Redis has closed."""
+    from redis import ConnectionError, Redis  # imported here because it loads slowly and few servers use it
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
+    client = Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT, retry=retry)
+    cache = RedisCache(client, default_timeout=TIME_TO_LIVE, key_prefix="clueline:")
+    cache.serializer = Bytes()
+    return cache
+
+
 class ResultCache:
     """Results by key. The first thread that needs one computes it; others wait for it, also in other processes.
 
-    ``failures`` counts how often this process could not read or write the cache. ``queue`` has the threads that wait to compute.
+    The cache is at a ``redis://`` address or, for the address ``filesystem``, in a folder that processes share. The folder also
+    holds their locks. ``max_bytes`` limits the disk space of its results. ``failures`` counts how often this process could not
+    read or write the cache. ``queue`` has the threads that wait to compute, in the order of arrival, with the names of clients.
     """
 
-    def __init__(self, url: str, folder: Path, max_bytes: int, app: Flask | None = None, processes: int = 1) -> None:
-        """Open the cache at a ``redis://`` address or, for the address ``filesystem``, in a folder that processes share.
-
-        The folder also holds their locks. ``max_bytes`` limits the disk space of its results.
-        """
+    def __init__(self, url: str, folder: Path, max_bytes: int, processes: int = 1) -> None:
         self.failures = 0
         self._log_at = self._paused_until = 0.0
         self._waiting: Counter[tuple[str, str]] = Counter()  # threads by client and key
-        self.queue: list[_Ticket] = []  # in the order of arrival
+        self.queue: dict[object, str] = {}
         self._computing: Counter[str] = Counter()  # threads by client
         self._changed, self._trying = Condition(), Lock()
-        self._locks, self._here = folder / "locks", [Lock() for _ in range(LOCKS)]  # between processes, and between threads
+        self._locks, self._held = folder / "locks", set[int]()
         with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
             self._locks.mkdir(parents=True, exist_ok=True)
-        config = {"CACHE_SERIALIZER": Bytes, "CACHE_DEFAULT_TIMEOUT": TIME_TO_LIVE, "CACHE_KEY_PREFIX": "clueline:"}
-        if url == "filesystem":
-            config |= {"CACHE_TYPE": f"{__name__}.FileCache", "CACHE_ARGS": [folder / "results", max_bytes, processes]}
-        else:
-            config |= {"CACHE_TYPE": "RedisCache", "CACHE_REDIS_URL": url, "CACHE_OPTIONS": _redis_options()}
         try:
-            self._cache: BaseCache = Cache(app or Flask(__name__), config=config).cache
+            self._cache: BaseCache = (
+                FileCache(folder / "results", max_bytes, processes) if url == "filesystem" else _redis_cache(url)
+            )
         except OSError as error:  # the folder cannot be made
             self._count(error)
             self._cache = NullCache()
@@ -206,16 +202,13 @@ class ResultCache:
         name, deadline = sha256(key.encode()).hexdigest(), time.monotonic() + wait
         result = self._read(name, decode)
         if result is None:
-            # A lock between processes can only be tried again and again, so one thread of each process does.
             with self.place(client, key), self._alone(name, deadline, client.left):
                 if (result := self._read(name, decode)) is None:
-                    with self._locked(name, deadline, client.left):
-                        if (result := self._read(name, decode)) is None:
-                            prometheus.cache_reads.labels("miss").inc()
-                            with self.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1):
-                                value = compute()
-                            self._use(lambda: self._cache.set(name, value))
-                            return decode(value)
+                    prometheus.cache_reads.labels("miss").inc()
+                    with self.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1):
+                        value = compute()
+                    self._use(lambda: self._cache.set(name, value))
+                    return decode(value)
         prometheus.cache_reads.labels("hit").inc()
         return result
 
@@ -259,18 +252,14 @@ class ResultCache:
 
         Raises ``TimeLimitExceeded`` or ``Abandoned``.
         """
-        ticket = _Ticket(client.name)
+        ticket = object()
         with self._changed:
-            self.queue.append(ticket)
+            self.queue[ticket] = client.name
             try:
-                while not self._changed.wait_for(lambda: self._next() is ticket, LOOK_INTERVAL):
-                    if abandoned():
-                        raise Abandoned
-                    if time.monotonic() > deadline:
-                        raise TimeLimitExceeded
+                self._wait(lambda: self._next() is ticket, deadline, abandoned)
                 self._computing[client.name] += 1
             finally:
-                self.queue.remove(ticket)
+                del self.queue[ticket]
                 self._changed.notify_all()
         try:
             with prometheus.computing.track_inprogress():
@@ -280,11 +269,19 @@ class ResultCache:
                 self._computing -= Counter([client.name])
                 self._changed.notify_all()
 
-    def _next(self) -> _Ticket | None:
+    def _next(self) -> object | None:
         """Return whose turn it is; None if nobody may compute now. A client with too many computations is passed over."""
         if self._computing.total() >= AT_ONCE:
             return None
-        return next((one for one in self.queue if not one.name or self._computing[one.name] < AT_ONCE_FOR_CLIENT), None)
+        allowed = (ticket for ticket, name in self.queue.items() if not name or self._computing[name] < AT_ONCE_FOR_CLIENT)
+        return next(allowed, None)
+
+    def _wait(self, ready: Callable[[], bool], deadline: float, abandoned: Callable[[], bool]) -> None:
+        while not self._changed.wait_for(ready, LOOK_INTERVAL):
+            if abandoned():
+                raise Abandoned
+            if time.monotonic() > deadline:
+                raise TimeLimitExceeded
 
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
         value = self._use(lambda: self._cache.get(name))
@@ -319,43 +316,25 @@ class ResultCache:
 
     @contextmanager
     def _alone(self, name: str, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
-        """Hold a lock that excludes the other threads of this process. Raises ``TimeLimitExceeded`` or ``Abandoned``."""
-        lock = self._here[_lock(name)]
-        while not lock.acquire(timeout=max(0.0, min(deadline - time.monotonic(), LOOK_INTERVAL))):
-            if left():
-                raise Abandoned
-            if time.monotonic() > deadline:
-                raise TimeLimitExceeded
+        """Hold a lock that excludes all other threads of this host. Raises ``TimeLimitExceeded`` or ``Abandoned``.
+
+        A lock between processes can only be tried again and again, so one thread of each process does.
+        """
+        number = int(name[:8], 16) % LOCKS
+        between_processes = FileLock(self._locks / str(number), thread_local=False)
+        with self._changed:
+            self._wait(lambda: number not in self._held, deadline, left)
+            self._held.add(number)
         try:
+            try:
+                between_processes.acquire(max(0.0, deadline - time.monotonic()), TRY_AGAIN, cancel_check=left)
+            except Timeout:
+                raise (Abandoned if left() else TimeLimitExceeded) from None
+            except OSError as error:
+                self._count(error)
             yield
         finally:
-            lock.release()
-
-    @contextmanager
-    def _locked(self, name: str, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
-        """Hold a lock that excludes the other processes of this host. Raises as ``_alone``."""
-        lock = FileLock(self._locks / str(_lock(name)), thread_local=False)
-        try:
-            lock.acquire(max(0.0, deadline - time.monotonic()), TRY_AGAIN, cancel_check=left)
-        except Timeout:
-            raise (Abandoned if left() else TimeLimitExceeded) from None
-        except OSError as error:
-            self._count(error)
-        try:
-            yield
-        finally:
-            lock.release()
-
-
-def _lock(name: str) -> int:
-    return int(name[:8], 16) % LOCKS
-
-
-def _redis_options() -> dict[str, Any]:
-    """Return short time-outs, and one retry on a connection that Redis has closed."""
-    from redis import ConnectionError  # imported here because it loads slowly and few servers use it
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
-    return {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT, "retry": retry}
+            between_processes.release()
+            with self._changed:
+                self._held.remove(number)
+                self._changed.notify_all()

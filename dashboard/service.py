@@ -70,9 +70,7 @@ class Service:
         with suppress(StoreError):  # every request will report it
             self.store.latest()  # from now on, a folder that disappears is not treated as a new store
         self.version_check = VersionCheck(self.store.objects)
-        self.cache = ResultCache(
-            settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20, server, settings.workers
-        )
+        self.cache = ResultCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20, settings.workers)
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = Places(MAX_UPLOADS, MAX_UPLOADS_OF_CLIENT)
         self.draining = False

@@ -22,35 +22,26 @@ API = "/api/v1/"
 TIMEOUT = 120.0  # seconds; a server can take 60 to compute intervals
 MAX_QUERY, MAX_KEY = 6000, 500  # characters of a query string, and of one of its keys, that need no stored selection
 
-RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
-LEADERBOARD = {
-    **RUN, "metric": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "rank": pl.Float64,
-    "rank_low": pl.Float64, "rank_high": pl.Float64, "questions": pl.Int64, "missing": pl.String,
-    "bound_low": pl.Float64, "bound_high": pl.Float64,
-}  # fmt: skip
-RELIABILITY = {
-    **RUN, "lower": pl.Float64, "upper": pl.Float64, "items": pl.Int64, "mean_confidence": pl.Float64, "accuracy": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
-COMPARISON = {
-    "metric": pl.String, "a": pl.Float64, "b": pl.Float64, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "p_value": pl.Float64, "better": pl.String, "missing": pl.String,
-}  # fmt: skip
-QUESTIONS = {
-    "question_id": pl.String, "text": pl.String, "answer": pl.String, "category": pl.String, "difficulty": pl.Float64,
-    **RUN, "metric": pl.String, "value": pl.Float64,
-}  # fmt: skip
-RESPONSES = {
-    **RUN, "clue": pl.Int64, "guess": pl.String, "correct": pl.Float64, "confidence": pl.Float64, "buzz_mass": pl.Float64,
-    "contribution": pl.Float64, "failed": pl.Boolean, "state": pl.String, "sample": pl.String,
-}  # fmt: skip
-CLUES = {
-    "clue": pl.Int64, "text": pl.String, "word_end": pl.Int64, "buzz_share": pl.Float64, "release_share": pl.Float64,
-    "team_share": pl.Float64, "survival": pl.Float64,
-}  # fmt: skip
-
-
 TEXTS = ("run", "model", "elicitation", "a", "b", "better", "question_id", "guess", "answer", "text", "category", "sample")
+TYPES = (
+    dict.fromkeys((*TEXTS, "metric", "missing", "state"), pl.String)
+    | dict.fromkeys(("questions", "items", "clue", "word_end"), pl.Int64)
+    | {"failed": pl.Boolean}
+)
+
+
+def _schema(columns: str) -> dict[str, Any]:
+    """Return the type of each column: a number with a fraction, unless ``TYPES`` says otherwise."""
+    return {name: TYPES.get(name, pl.Float64) for name in columns.split()}
+
+
+RUN = _schema("run model elicitation")
+LEADERBOARD = RUN | _schema("metric value low high rank rank_low rank_high questions missing bound_low bound_high")
+RELIABILITY = RUN | _schema("lower upper items mean_confidence accuracy low high")
+COMPARISON = _schema("metric a b difference low high p_value better missing") | {"a": pl.Float64, "b": pl.Float64}
+QUESTIONS = _schema("question_id text answer category difficulty run model elicitation metric value")
+RESPONSES = RUN | _schema("clue guess correct confidence buzz_mass contribution failed state sample")
+CLUES = _schema("clue text word_end buzz_share release_share team_share survival")
 
 
 class PandasFrame(Protocol):

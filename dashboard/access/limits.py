@@ -19,7 +19,7 @@ from dashboard.access.providers import RequestDenied
 from dashboard.access.providers.oidc import CALLBACK
 from dashboard.access.rights import Access
 from dashboard.http.paths import address
-from dashboard.http.slow_clients import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
+from dashboard.http.slow_clients import BROKEN_OFF, MAX_BODY, TOO_LARGE, UPLOADS, BodyRefused
 from dashboard.settings import Settings
 from data.store import StoreError
 
@@ -114,9 +114,9 @@ def _check_request(access: Access) -> None:
         try:
             request.get_data()
         except RequestEntityTooLarge:
-            raise too_large() from None
+            raise BodyRefused(*TOO_LARGE) from None
         except (ClientDisconnected, ParseException):
-            raise broken_off() from None
+            raise BodyRefused(*BROKEN_OFF) from None
 
 
 def _denied(error: BodyRefused) -> RequestDenied:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl
@@ -184,22 +184,17 @@ def _prepared(store: Store, baseline: str | None, stated: dict[str, Any]) -> Ite
     if path is None and not empty:
         yield store, baseline
         return
-    with scratch_folder() as folder:
-        copy = open_store(folder / "store")
-        try:
-            if empty:
-                seed(copy)
-            else:
-                copy.adopt(store, store.pointer().name, is_copy=True)
-            if path is None:
-                yield copy, baseline
-                return
+    with scratch_folder() as folder, closing(open_store(folder / "store")) as copy:
+        if empty:
+            seed(copy)
+        else:
+            copy.adopt(store, store.pointer().name, is_copy=True)
+        if path is not None:
             runs = import_paths(copy, [path], import_options(copy, **stated)).runs
             if len(runs) != 1:
                 raise CannotCheck(f"{path} holds {counted(len(runs), 'run')}; a baseline is the answers of one run.")
-            yield copy, runs[0]
-        finally:
-            copy.close()
+            baseline = runs[0]
+        yield copy, baseline
 
 
 def judge(

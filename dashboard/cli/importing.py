@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +32,11 @@ from data.store.run_tags import LABEL, checked_tag, read_tag
 Command = Callable[..., None]
 
 
-def _matching(pattern: re.Pattern[str], otherwise: str) -> Callable[[str | None], str | None]:
-    """Return a function that returns a text that matches or is absent. Else it raises ``ValueError``."""
-
-    def read(text: str | None) -> str | None:
-        if text is not None and not pattern.fullmatch(text):
-            raise ValueError(otherwise)
-        return text
-
-    return read
+def _matching(pattern: re.Pattern[str], otherwise: str, text: str | None) -> str | None:
+    """Return a text that matches or is absent. Else raises ``ValueError``."""
+    if text is not None and not pattern.fullmatch(text):
+        raise ValueError(otherwise)
+    return text
 
 
 def _read_columns(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -73,7 +70,7 @@ def repeats_and_align(command: Command) -> Command:
     align = click.option(
         "--align",
         metavar="content|OFFSET",
-        callback=checked(_matching(ALIGN, "write content, or a whole number such as -1 or 100")),
+        callback=checked(partial(_matching, ALIGN, "write content, or a whole number such as -1 or 100")),
         help="Ids of questions that differ from the dataset: align by text and reference answer, or add a number to each.",
     )
     repeats = "Several rows of a run about one question are several answers (samples), or several grades of one (gradings)."
@@ -180,7 +177,7 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option(
     "--save-mapping",
     metavar="NAME",
-    callback=checked(_matching(column_mapping.NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
+    callback=checked(partial(_matching, column_mapping.NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
     help="Keep the roles of the columns under this name.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")

@@ -44,19 +44,9 @@ class BodyRefused(Exception):
         self.code = code
 
 
-def too_large() -> BodyRefused:
-    """Return the error for a body beyond ``MAX_BODY``."""
-    return BodyRefused(413, "too_large", f"The body is larger than {MAX_BODY // 2**20} MiB, the limit for all but uploads.")
-
-
-def too_slow() -> BodyRefused:
-    """Return the error for a body that took longer than ``BODY_TIMEOUT``."""
-    return BodyRefused(408, "too_slow", f"The body did not arrive within {BODY_TIMEOUT:g} seconds; send it again.")
-
-
-def broken_off() -> BodyRefused:
-    """Return the error for a body that the client did not send to its end."""
-    return BodyRefused(400, "broken_off", "The body ended before it was complete; send it again.")
+TOO_LARGE = (413, "too_large", f"The body is larger than {MAX_BODY // 2**20} MiB, the limit for all but uploads.")
+TOO_SLOW = (408, "too_slow", f"The body did not arrive within {BODY_TIMEOUT:g} seconds; send it again.")
+BROKEN_OFF = (400, "broken_off", "The body ended before it was complete; send it again.")
 
 
 class IncomingRequests:
@@ -146,22 +136,16 @@ class IncomingRequests:
             self.received[:] = head
         self.deadline = time.monotonic() + BODY_TIMEOUT
         self._head = len(head)
-        self._end = broken_off()
+        self._end = BodyRefused(*BROKEN_OFF)
         try:
             if "TRANSFER-ENCODING" in fields:
                 yield from _wait_for_chunks(self.received, self._head)
-            else:
-                yield from _wait_for_length(self.received, self._head, length)
+            elif length > MAX_BODY:
+                raise BodyRefused(*TOO_LARGE)
+            while len(self.received) < self._head + length:
+                yield False
         except BodyRefused as reason:
             self.refuse(reason)
-
-
-def _wait_for_length(received: bytearray, begin: int, length: int) -> Iterator[bool]:
-    """Yield False until a body of a stated length is received. Raises ``BodyRefused``."""
-    if length > MAX_BODY:
-        raise too_large()
-    while len(received) < begin + length:
-        yield False
 
 
 def _wait_for_chunks(received: bytearray, begin: int) -> Iterator[bool]:
@@ -178,7 +162,7 @@ def _wait_for_chunks(received: bytearray, begin: int) -> Iterator[bool]:
         size = int(digits, 16)
         begin = end + 2 + size + 2
         if begin > largest:
-            raise too_large()
+            raise BodyRefused(*TOO_LARGE)
         while size > 0 and len(received) < begin:
             yield False
         if size > 0 and received[begin - 2 : begin] != b"\r\n":
@@ -314,6 +298,10 @@ class Worker(ThreadWorker):
             self._listen_until = time.monotonic() + self.app.begin_draining()
             self.method_queue.defer(self._stop_listening)
 
+    def handle_quit(self, sig: int, frame: Any) -> None:
+        """End at once. The standard worker first takes a lock that the main thread, which the signal interrupts, may hold."""
+        super(ThreadWorker, self).handle_quit(sig, frame)
+
     def _stop_listening(self) -> None:
         if self.alive and self._listen_until is not None and time.monotonic() >= self._listen_until:
             super().handle_exit(signal.SIGTERM, None)
@@ -337,4 +325,4 @@ class Worker(ThreadWorker):
             self._close(conn)
         now = time.monotonic()
         for conn in [conn for conn in self._arriving if conn.incoming.deadline < now]:
-            self._stop_receiving(conn, too_slow())
+            self._stop_receiving(conn, BodyRefused(*TOO_SLOW))

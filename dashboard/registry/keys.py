@@ -46,7 +46,6 @@ class QuestionOrder(Kind[str]):
     """An order of questions; see ``queries.question_order``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         sort = texts[0] or FACTS[0]
         read_sort(sort, facets.all_runs, facets.dataset)
         return sort
@@ -59,7 +58,6 @@ class View(Kind[str]):
     longest = 8000  # characters, because it can name 200 runs
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         view = texts[0]
         if view and (not view.startswith("/") or view.startswith("//") or "\\" in view or not view.isprintable()):
             raise BadRequest("bad_value", f"{key} must be a page's path and query, such as /reliability?dataset=pyramid.", key)
@@ -166,11 +164,9 @@ class Within(Kind[Selection]):
     longest = 2000
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Selection:
-        """See ``Kind``."""
         return read_address(parse_qsl(texts[0]), lambda dataset: facets, NoParameters, facets.dataset).selection
 
     def write(self, value: Selection) -> list[str]:
-        """See ``Kind``."""
         return [urlencode([pair for pair in value.pairs() if pair[0] != "dataset"])]
 
 
@@ -213,7 +209,6 @@ class Items(Kind[ItemsKeys | None]):
     longest = 4000
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> ItemsKeys | None:
-        """See ``Kind``."""
         if not texts[0]:
             return None
         pairs = parse_qsl(texts[0])
@@ -228,7 +223,6 @@ class Items(Kind[ItemsKeys | None]):
             raise BadRequest("bad_value", error.message, key) from None
 
     def write(self, value: ItemsKeys | None) -> list[str]:
-        """See ``Kind``."""
         if value is None:
             return []
         filters = value.within.pairs() if value.within else []

@@ -308,11 +308,6 @@ class ImportProcesses:
             if self._spare is None or self._spare.poll() is not None:
                 self._spare = _start()
 
-    def _take(self) -> subprocess.Popen[bytes]:
-        with self._lock:
-            spare, self._spare = self._spare, None
-        return spare if spare is not None and spare.poll() is None else _start()
-
     def run(self, job: ImportJob, abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
         """Run a job in its own process, which writes its temporary files to the folder of the job's file.
 
@@ -321,8 +316,10 @@ class ImportProcesses:
         ended without an outcome.
         """
         with self._turns:
+            with self._lock:
+                spare, self._spare = self._spare, None
             try:
-                return _run(self._take(), job, abandoned)
+                return _run(spare if spare is not None and spare.poll() is None else _start(), job, abandoned)
             finally:
                 self.prepare()
 
@@ -333,36 +330,30 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[], bool]) -> ImportOutcome:
+    until = time.monotonic() + TIME_LIMIT
+    unsent: bytes | None = msgspec.json.encode(job)
+    output: bytes | None = None
     with process:
         try:
-            output = _outcome(process, msgspec.json.encode(job), abandoned)
-        except BaseException as error:
+            while output is None:
+                try:
+                    output = process.communicate(unsent, timeout=LOOK_INTERVAL)[0]
+                except subprocess.TimeoutExpired:
+                    unsent = None  # the next call continues where this one stopped
+                    if abandoned():
+                        log.info("import of %r was stopped: its sender has left", job.name)
+                        raise Abandoned from None
+                    if time.monotonic() > until:
+                        log.warning("import of %r was stopped after %d seconds", job.name, TIME_LIMIT)
+                        raise TimeoutError from None
+        except BaseException:
             process.kill()
-            if isinstance(error, Abandoned):
-                log.info("import of %r was stopped: its sender has left", job.name)
-            elif isinstance(error, TimeoutError):
-                log.warning("import of %r was stopped after %d seconds", job.name, TIME_LIMIT)
             raise
     if process.returncode != 0:
         log.warning("import of %r ended with code %d", job.name, process.returncode)
         raise ChildProcessError(process.returncode)
     outcome: ImportOutcome = msgspec.json.decode(output, type=ImportOutcome)
     return outcome
-
-
-def _outcome(process: subprocess.Popen[bytes], message: bytes, abandoned: Callable[[], bool]) -> bytes:
-    """Send a message to a process and return its output. Raises ``TimeoutError`` or ``Abandoned``."""
-    until = time.monotonic() + TIME_LIMIT
-    unsent: bytes | None = message
-    while True:
-        try:
-            return process.communicate(unsent, timeout=LOOK_INTERVAL)[0]
-        except subprocess.TimeoutExpired:
-            unsent = None  # the next call continues where this one stopped
-            if abandoned():
-                raise Abandoned from None
-            if time.monotonic() > until:
-                raise TimeoutError from None
 
 
 def _lower_priority() -> None:

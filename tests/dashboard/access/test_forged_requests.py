@@ -3,13 +3,11 @@
 
 import json
 import re
-import shutil
 import socket
 
 import pytest
 
 from tests.helpers.callback_body import callback_body
-from tests.helpers.serving import start_server
 
 HEAD = "Host: 127.0.0.1\r\nConnection: close\r\n"
 JSON = "Content-Type: application/json\r\n"
@@ -93,17 +91,9 @@ REQUESTS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def server(seeded, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("forged")
-    started = start_server(shutil.copytree(seeded, folder / "store"), folder / "log", workers=1)
-    yield started
-    started.stop()
-
-
-def answer(server, data):
+def answer(network, data):
     """Return status and body of the answer to raw bytes."""
-    port = int(server.address.rpartition(":")[2])
+    port = int(network.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(data.encode("latin-1"))
         received = b""
@@ -114,20 +104,20 @@ def answer(server, data):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_a_forged_request_gets_its_status(server, name):
+def test_a_forged_request_gets_its_status(network, name):
     data, expected = REQUESTS[name]
-    status, body = answer(server, data)
+    status, body = answer(network, data)
     assert status in (expected if isinstance(expected, tuple) else (expected,)), body[:300]
     assert not re.search(rb"Traceback|site-packages|\.py\b", body)
-    log = server.log.read_text(encoding="utf-8", errors="replace")
+    log = network.log.read_text(encoding="utf-8", errors="replace")
     assert "Traceback" not in log, log[-2000:]
 
 
-def test_a_request_of_a_page_is_answered(server):
-    status, body = answer(server, callback(DRAWN))
+def test_a_request_of_a_page_is_answered(network):
+    status, body = answer(network, callback(DRAWN))
     assert status == 200 and b"fragments" in body
 
 
-def test_braces_in_a_query_are_not_a_template(server):
-    plain, braces = (answer(server, request("GET", path))[1] for path in ("/?colour=red", "/?x={%scripts%}"))
+def test_braces_in_a_query_are_not_a_template(network):
+    plain, braces = (answer(network, request("GET", path))[1] for path in ("/?colour=red", "/?x={%scripts%}"))
     assert braces.count(b"<script") == plain.count(b"<script")

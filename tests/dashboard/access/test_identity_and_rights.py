@@ -19,10 +19,14 @@ import httpx
 import polars as pl
 import pytest
 
-from dashboard.http.slow_clients import MAX_BODY, too_slow
+from dashboard.app import create_app
+from dashboard.http.slow_clients import MAX_BODY, TOO_SLOW, BodyRefused
+from dashboard.service import MAX_UPLOADS_OF_CLIENT
+from dashboard.settings import Settings
+from dashboard.uploads.bodies import clean_name
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens, new_code
-from tests.helpers.serving import run_cli, start_server
+from tests.helpers.serving import start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
 from tests.helpers.waiting import wait_until
 
@@ -132,16 +136,10 @@ def test_without_tokens_own_pages_and_programs_may_write(open_client):
         assert open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["imported_by"] == "open"
 
 
-HOSTS = [
-    "evil.example",
-    "evil.example:8050",
-    "127.0.0.1.evil.example",
-    "localhost.evil.example",
-    "[::2]",
-    "2130706433",
-    "",
-    "a b",
-]
+HOSTS = (
+    "evil.example", "evil.example:8050", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", "2130706433", "", "a b",
+)  # fmt: skip
+READING = [("GET", ADDRESS), ("GET", "/"), ("GET", "/assets/before_first_paint.js"), ("POST", "/_dash-update-component")]
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -149,13 +147,7 @@ HOSTS = [
 def test_an_unknown_host_name_is_refused_everywhere(request, which, host):
     """A page whose host name was pointed at this server (DNS rebinding) must neither write nor read."""
     upload = request.getfixturevalue(which)
-    for method, path in [
-        *WRITING,
-        ("GET", ADDRESS),
-        ("GET", "/"),
-        ("GET", "/assets/before_first_paint.js"),
-        ("POST", "/_dash-update-component"),
-    ]:
+    for method, path in [*WRITING, *READING]:
         answer = upload.client.open(path, method=method, headers={"Host": host} | upload.auth, data=b"")
         assert answer.status_code in (400, 403), (path, answer.status_code)
 
@@ -167,27 +159,20 @@ def test_a_browser_gets_a_page_about_an_unknown_name(standing):
     assert standing.client.get("/api/v1/datasets", headers={"Host": "lab.example"}).json["error"]["code"] == "unknown_host"
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "localhost:8050", "127.0.0.1:1", "127.1.2.3", "[::1]:8050", "LOCALHOST", "a.localhost"]
-)
-def test_loopback_names_are_accepted(standing, host):
-    assert standing.client.get("/healthz", headers={"Host": host}).status_code == 200
+LOOPBACK = ("localhost", "localhost:8050", "127.0.0.1:1", "127.1.2.3", "[::1]:8050", "LOCALHOST", "a.localhost")
+EVERYWHERE = {"host": "0.0.0.0"}
 
 
-def test_on_all_interfaces_only_ip_addresses_are_accepted(copied):
-    """No page elsewhere can have an IP address as its host name. Names must be listed."""
-    upload = upload_client(copied, host="0.0.0.0")
-    hosts = ("10.0.0.5:8050", "[fd00::1]:80", "localhost", "evil.example", "10.0.0.5.evil.example", "fd00::1")
-    status = {host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in hosts}
-    assert list(status.values()) == [200, 200, 200, 403, 403, 403], status
-
-
-def test_listed_host_names_are_accepted(copied):
-    upload = upload_client(copied, host="0.0.0.0", hosts=("lab.example",))
-    status = {
-        host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in ("lab.example:80", "other.example")
-    }
-    assert status == {"lab.example:80": 200, "other.example": 403}
+@pytest.mark.parametrize(("settings", "accepted", "refused"), [
+    ({}, LOOPBACK, ("10.0.0.5", "lab.example")),
+    (EVERYWHERE, ("10.0.0.5:8050", "[fd00::1]:80", "localhost"), ("evil.example", "10.0.0.5.evil.example", "fd00::1")),
+    (EVERYWHERE | {"hosts": ("lab.example",)}, ("lab.example:80",), ("other.example", "10.0.0.5")),
+])  # fmt: skip
+def test_a_server_answers_to_its_own_names(seeded, settings, accepted, refused):
+    """No page elsewhere can have an IP address as its host name, so only names must be listed."""
+    client = create_app(Settings(store=str(seeded), workers=1, **settings)).test_client()
+    statuses = {host: client.get("/healthz", headers={"Host": host}).status_code for host in (*accepted, *refused)}
+    assert statuses == dict.fromkeys(accepted, 200) | dict.fromkeys(refused, 403)
 
 
 NAMES = ["../../../etc/passwd", "..\\..\\x.csv", "a\x00b", "\u202egnp.csv", "x" * 5000]
@@ -195,47 +180,35 @@ NAMES = ["../../../etc/passwd", "..\\..\\x.csv", "a\x00b", "\u202egnp.csv", "x" 
 
 def test_a_file_name_is_never_used_as_a_path(open_client):
     open_client.auth = {}
-    before = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
-    for index, name in enumerate(NAMES):
-        form = {"file": (io.BytesIO(ROW), name), "dataset": "pyramid", "model": f"n{index}"}
-        result = post(open_client, form, 201, "")
-        kept = open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["file_name"]
+    for name in NAMES:
+        kept = clean_name(name)
         assert "/" not in kept and "\\" not in kept and "\x00" not in kept and len(kept) <= 200 and kept.isprintable()
+    before = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
+    form = {"file": (io.BytesIO(ROW), NAMES[0]), "dataset": "pyramid", "model": "named"}
+    result = post(open_client, form, 201, "")
+    assert open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["file_name"] == "passwd"
     after = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
     known = r"(gen-.*|incoming|LOCK|CURRENT|SWEPT|objects|statistics|responses|dataset=pyramid|(run=)?[0-9a-f]{16}(\.parquet)?)$"
     assert {path.name for path in after - before if not re.match(known, path.name)} == set()
 
 
-def zipped(**files):
+def leading_out():
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name.replace("__", "/"), content)
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../../evil", "x")
     return out.getvalue()
 
 
 FILES = {
-    "the mark of Parquet, a footer of 4 GB": (b"PAR1" + bytes(64) + b"\xff\xff\xff\xffPAR1", "damaged or cut short"),
-    "UTF-16": (ROW.decode().encode("utf-16-le"), "UTF-16"),
     "a gzip bomb": (gzip.compress(bytes(12 * 2**20)), "unpacks to more than 10 MiB"),
-    "a gzip bomb in each member": (
-        zipped(
-            **{"dataset.json": '{"dataset": "new", "kind": "single"}', "questions.csv": "question_id\nlit-01\n"},
-            **{f"responses__{index}.csv.gz": gzip.compress(ROW + bytes(2**20)) for index in range(12)},
-        ),
-        "unpacks to more than 10 MiB",
-    ),
-    "a path that leads out": (zipped(**{"..__..__evil": "x"}), "leads out of it"),
+    "a path that leads out": (leading_out(), "leads out of it"),
     "a hundred thousand lists": (b'{"question_id": ' + b"[" * 100_000, "nests too deeply"),
-    "half a million short rows": (b"question_id,clue,guess,confidence\n" + b"x\n" * 500_000, "1 field where the header has 4"),
-    "a web page": (b"<html><script>alert(1)</script></html>", "the format is not recognised"),
-    "NUL": (bytes(1000), "NUL bytes"),
 }
 
 
 @pytest.mark.parametrize("case", FILES)
 def test_a_hostile_file_is_refused_with_a_reason(small, case):
-    """A few of the files in tests/helpers/hostile_files.py, through the whole upload."""
+    """A few of those in tests/helpers/hostile_files.py, through the whole upload."""
     content, reason = FILES[case]
     version = small.service.store.version()
     result = post(small, content[: 2**20], 422)["error"]
@@ -293,7 +266,7 @@ def test_queries_and_bodies_have_a_maximum_size(standing):
 def test_a_late_body_is_answered_with_the_reason(standing, path):
     class LateBody(io.BytesIO):
         def readinto(self, buffer):
-            raise too_slow()
+            raise BodyRefused(*TOO_SLOW)
 
     environ = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
     answer = standing.client.post(path, input_stream=LateBody(), environ_overrides=environ)
@@ -303,26 +276,10 @@ def test_a_late_body_is_answered_with_the_reason(standing, path):
 
 def test_no_folder_is_listed_and_nothing_else_is_served(standing):
     """Where there is no file, Dash serves its empty page."""
-    for path in (
-        "/assets/",
-        "/assets/../README.md",
-        "/assets/%2e%2e/README.md",
-        "/store/tokens.json",
-        "/tokens.json",
-        "/assets/fonts",
-    ):
-        answer = standing.client.get(path)
+    for path in ("assets/", "assets/../README.md", "assets/%2e%2e/README.md", "store/tokens.json", "tokens.json", "assets/fonts"):
+        answer = standing.client.get(f"/{path}")
         assert answer.status_code in (400, 404) or answer.mimetype == "text/html", path
         assert not any(word in answer.data for word in (b"digest", b"inter.woff2", b"# Clueline")), path
-
-
-@pytest.fixture(scope="module")
-def network(seeded, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("network")
-    served = start_server(shutil.copytree(seeded, folder / "store"), folder / "log")
-    served.token = run_cli("token", "create", "lab", store=served.store).stdout.strip()
-    yield served
-    served.stop()
 
 
 def test_oversized_headers_are_refused(network):
@@ -386,25 +343,21 @@ def test_slow_bodies_block_nobody_and_are_not_stored(network):
         "POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {network.token}\r\nContent-Length: 1000\r\n\r\n"
     ).encode() + ROW
-    sockets = [socket.create_connection((place.hostname, place.port), timeout=300) for _ in range(22)]
+    sockets = [socket.create_connection((place.hostname, place.port), timeout=300) for _ in range(11)]
     try:
         for sock in sockets:
             sock.sendall(start)
         waiting, until = set(sockets), time.monotonic() + 300
-        while len(waiting) > 8 and time.monotonic() < until:  # two workers take four each
+        while len(waiting) > MAX_UPLOADS_OF_CLIENT and time.monotonic() < until:
             for sock in select.select(waiting, [], [], 1)[0]:
                 assert sock.recv(100).startswith(b"HTTP/1.1 503")
                 waiting.remove(sock)
-        assert len(waiting) <= 8
-        other = {"Authorization": f"Bearer {run_cli('token', 'create', 'other', store=network.store).stdout.strip()}"}
+        assert len(waiting) == MAX_UPLOADS_OF_CLIENT
+        other = {"Authorization": f"Bearer {Tokens(FolderRegister(network.store)).create('other')}"}
         answer = httpx.post(f"{network.address}/api/v1/runs?dataset=pyramid&model=other", headers=other, timeout=300)
         assert answer.json()["error"]["code"] == "empty_file", "received, not refused"
         assert '"slow"' not in httpx.get(f"{network.address}/api/v1/runs", timeout=300).text
-        # If one worker got most of the connections, it refuses more than half.
-        late = select.select(waiting, [], [], 0)[0]
-        assert all(sock.recv(100).startswith(b"HTTP/1.1 503") for sock in late)
-        waiting.difference_update(late)
-        assert waiting, "answered only after the slow ones"
+        assert not select.select(waiting, [], [], 0)[0], "answered only after the slow ones"
         for sock in waiting:
             sock.shutdown(socket.SHUT_WR)  # then the connection ends early
         for sock in waiting:

@@ -1,10 +1,13 @@
 """Requests reach gunicorn's parser as they were sent, however they arrive, and only when they have arrived."""
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 from gunicorn.config import Config
@@ -14,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.access.limits import MAX_BODY
-from dashboard.http.slow_clients import MAX_HEAD, MAX_LINE, UPLOADS, BodyRefused, IncomingRequests, broken_off, too_slow
+from dashboard.http.slow_clients import BROKEN_OFF, MAX_HEAD, MAX_LINE, TOO_SLOW, UPLOADS, BodyRefused, IncomingRequests, Worker
 from tests.helpers.examples import examples
 
 CLIENT = ("127.0.0.1", 1)
@@ -118,7 +121,7 @@ def test_a_body_that_stops_has_a_reason(ends, body):
     client.shutdown(socket.SHUT_WR)
     assert incoming.receive()
     body = next(incoming.parser).body
-    with pytest.raises(BodyRefused, match=re.escape(str(broken_off()))):
+    with pytest.raises(BodyRefused, match=re.escape(BROKEN_OFF[2])):
         body.read()
 
 
@@ -128,7 +131,7 @@ def test_a_body_that_is_late_has_a_reason(ends):
     headers_until = incoming.deadline
     assert not arrived(incoming, PLAIN[:-1], client)
     assert incoming.deadline > headers_until
-    incoming.refuse(too_slow())
+    incoming.refuse(BodyRefused(*TOO_SLOW))
     body = next(incoming.parser).body
     with pytest.raises(BodyRefused, match="30 seconds"):
         body.read()
@@ -138,7 +141,7 @@ def test_headers_that_are_late_close_the_connection(ends):
     client, incoming = ends
     incoming.begin()
     assert not arrived(incoming, PLAIN[:30], client)
-    incoming.refuse(too_slow())
+    incoming.refuse(BodyRefused(*TOO_SLOW))
     with pytest.raises(OSError, match="No more data"):
         next(incoming.parser)
 
@@ -210,6 +213,15 @@ def test_other_requests_are_no_uploads(ends, line):
     incoming.begin()
     assert not arrived(incoming, f"{line} HTTP/1.1\r\nContent-Length: 9\r\n\r\n".encode(), client)
     assert not incoming.is_upload
+
+
+def test_a_worker_told_to_quit_waits_for_no_lock():
+    """The signal can interrupt its main thread while that gives a request to a thread, and so holds the lock of the threads."""
+    worker = Worker(1, os.getppid(), [], None, 30, Config(), None)
+    worker.tpool = Mock()
+    with pytest.raises(SystemExit):
+        worker.handle_quit(signal.SIGQUIT, None)
+    assert worker.tpool.mock_calls == [] and not worker.alive
 
 
 def test_the_server_is_imported_without_duckdb_and_polars():

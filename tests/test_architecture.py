@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from itertools import pairwise, product
 
 import pytest
@@ -20,9 +21,17 @@ def modules():
     return sorted(path.relative_to(ROOT).as_posix() for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
 
 
-def imports(tree, known=()):
+KNOWN = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
+
+
+@cache
+def nodes(path):
+    return [*ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))]
+
+
+def imports(path, known=()):
     """Yield the dotted names that a module imports, at any depth; modules of ``known`` also if imported from their package."""
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -39,7 +48,7 @@ def test_no_import_goes_the_wrong_way(package):
         f"{path}: {name}"
         for path in modules()
         if path.startswith(f"{package}/")
-        for name in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        for name in imports(path)
         if name.partition(".")[0] in FORBIDDEN[package]
     ]
     assert wrong == []
@@ -49,25 +58,23 @@ def test_no_page_writes_sql():
     pages = [path for path in modules() if path.startswith(("dashboard/views/", "dashboard/ui/"))]
     assert pages
     for path in pages:
-        names = set(imports(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
-        assert "duckdb" not in names, path
+        assert "duckdb" not in imports(path), path
 
 
 def test_only_ui_builds_tables():
     for path in modules():
         if path.startswith("dashboard/") and path != "dashboard/ui/table.py":
-            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-            assert not {"Table", "Tr", "Td"} & {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}, path
+            assert not {"Table", "Tr", "Td"} & {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)}, path
 
 
-def texts(tree):
+def texts(path):
     """Yield the text constants of a module, except docstrings."""
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.value
 
@@ -86,11 +93,7 @@ def test_commands_are_distinguished_from_other_texts(text, words_a_command):
 @pytest.mark.parametrize("package", ["data", "queries"])
 def test_only_the_dashboard_writes_commands_in_texts(package):
     wrong = [
-        f"{path}: {text}"
-        for path in modules()
-        if path.startswith(f"{package}/")
-        for text in texts(ast.parse((ROOT / path).read_text(encoding="utf-8")))
-        if COMMAND.search(text)
+        f"{path}: {text}" for path in modules() if path.startswith(f"{package}/") for text in texts(path) if COMMAND.search(text)
     ]
     assert wrong == []
 
@@ -123,14 +126,7 @@ def test_the_diagram_shows_every_room():
 
 @pytest.mark.parametrize(("room", "imported"), [*diagram_arrows()])
 def test_an_arrow_of_the_diagram_is_an_import(room, imported):
-    known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
-    targets = {
-        known[name]
-        for path in known.values()
-        if re.match(ROOMS[room], path)
-        for name in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")), known)
-        if name in known
-    }
+    targets = {KNOWN[name] for path in modules() if re.match(ROOMS[room], path) for name in imports(path, KNOWN) if name in KNOWN}
     assert any(re.match(ROOMS[imported], target) for target in targets)
 
 
@@ -138,26 +134,21 @@ LAYERS = ("app", "views", "ui", "registry", "service", "uploads", "access", "htt
 
 
 def test_layers_import_only_those_below():
-    known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
-    layer = {name: next((room for room in LAYERS if re.match(ROOMS[room], path)), None) for name, path in known.items()}
+    layer = {name: next((room for room in LAYERS if re.match(ROOMS[room], path)), None) for name, path in KNOWN.items()}
     alone = {name for name, room in layer.items() if name.startswith("dashboard") and room is None}
     assert alone == {"dashboard", "dashboard.client"}
     wrong = [
         f"{name}: {target}"
-        for name, path in known.items()
+        for name, path in KNOWN.items()
         if layer[name]
-        for target in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")), known)
+        for target in imports(path, KNOWN)
         if layer.get(target) and LAYERS.index(layer[target]) < LAYERS.index(layer[name])
     ]
     assert wrong == []
 
 
 def test_no_two_modules_import_each_other():
-    known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
-    arrows = {}
-    for name, path in known.items():
-        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        arrows[name] = (set(imports(tree, known)) & set(known)) - {name}
+    arrows = {name: ({*imports(path, KNOWN)} & {*KNOWN}) - {name} for name, path in KNOWN.items()}
     state = {}
 
     def visit(name, path):

@@ -13,25 +13,25 @@ import pytest
 from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
-from tests.helpers.serving import free_port, start_server
+from tests.helpers.serving import free_port, serving
 from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
+from tests.helpers.uploads import upload_client
 
 NOTEBOOK = methodcaller("_repr_html_")  # what notebooks ask an object for
 
 
 @pytest.fixture(scope="module")
 def open_server(first_start, tmp_path_factory):
-    """A server on a copy of the store of a first start that takes uploads without a token."""
-    folder = tmp_path_factory.mktemp("client")
-    shutil.copytree(first_start, folder / "store", ignore=shutil.ignore_patterns("cache"))
-    started = start_server(folder / "store", folder / "log", workers=1, uploads="open")
-    yield started
-    started.stop()
+    """The address of a server on a copy of the store of a first start that takes uploads without a token."""
+    store = tmp_path_factory.mktemp("client") / "store"
+    shutil.copytree(first_start, store, ignore=shutil.ignore_patterns("cache"))
+    with serving(upload_client(store, uploads="open").app) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def client(open_server):
-    with Client(open_server.address) as client:
+    with Client(open_server) as client:
         yield client
 
 
@@ -39,10 +39,10 @@ def test_examples_of_the_document_print_what_it_states(open_server, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
     stated = "http://127.0.0.1:8050"
-    pairs = run_notebook(text, "client.md", {stated: open_server.address})
+    pairs = run_notebook(text, "client.md", {stated: open_server})
     assert len(pairs) > 8
     for printed, expected in pairs:
-        assert printed == expected.replace(stated, open_server.address)
+        assert printed == expected.replace(stated, open_server)
     assert (tmp_path / "my-model.csv").read_text(encoding="utf-8").count("Frankenstein") == 339
 
 
@@ -57,7 +57,7 @@ def test_a_selection_too_long_for_an_address_is_stored(client):
 
 
 def test_a_frame_has_the_digits_of_the_server(open_server, client):
-    address = f"{open_server.address}/api/v1/leaderboard?dataset=tone&metrics=ece,calscore&intervals=1"
+    address = f"{open_server}/api/v1/leaderboard?dataset=tone&metrics=ece,calscore&intervals=1"
     with urllib.request.urlopen(address) as answer:
         rows = json.load(answer)["rows"]
     frame = client.leaderboard(["ece", "calscore"], intervals=True, dataset="tone")
@@ -73,7 +73,7 @@ def test_a_frame_has_the_digits_of_the_server(open_server, client):
 def test_a_notebook_shows_a_view_in_a_frame(client, open_server):
     view = client.show('/reliability?dataset=pyramid&q=a"b', height=400)
     html = NOTEBOOK(view)
-    assert view.address.startswith(f"{open_server.address}/reliability?dataset=pyramid")
+    assert view.address.startswith(f"{open_server}/reliability?dataset=pyramid")
     assert 'height="400"' in html and "&amp;embed=1" in html and 'a"b' not in html
     assert "?embed=1" in NOTEBOOK(client.show("/people"))
 
@@ -149,7 +149,7 @@ def figures_of(client, dataset, runs):
 
 
 def test_a_token_that_is_not_valid_is_refused(open_server):
-    with Client(open_server.address, token="wrong") as client, pytest.raises(ClientError) as refusal:
+    with Client(open_server, token="wrong") as client, pytest.raises(ClientError) as refusal:
         client.upload(pl.DataFrame({"question_id": ["art-01"]}), "pyramid", "m")
     assert (refusal.value.code, refusal.value.status) == ("wrong_token", 401)
 
@@ -158,7 +158,7 @@ def test_no_answer_or_another_server_is_an_error(open_server):
     with Client(f"http://127.0.0.1:{free_port()}") as client, pytest.raises(ClientError) as silence:
         client.datasets()
     assert (silence.value.code, silence.value.status) == ("unreachable", 0)
-    with Client(f"{open_server.address}/assets") as client, pytest.raises(ClientError, match="404") as foreign:
+    with Client(f"{open_server}/assets") as client, pytest.raises(ClientError, match="404") as foreign:
         client.datasets()
     assert foreign.value.code == "not_clueline"
 

@@ -5,11 +5,11 @@ import os
 import re
 import subprocess
 import sys
-import urllib.request
 
 from tests.helpers.json_api import get, table
 from tests.helpers.paths import ROOT
-from tests.helpers.serving import environment
+from tests.helpers.serving import environment, serving
+from tests.helpers.uploads import upload_client
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 MAX_PICTURE_BYTES = 200_000
@@ -32,17 +32,18 @@ def test_a_table_goes_in_by_three_lines(tmp_path):
     }  # fmt: skip
 
 
-def test_the_commands_work_when_they_are_pasted(served):
+def test_the_commands_work_when_they_are_pasted(copied):
     commands = ["sh", "-e", "-c", script("Your model in 60 seconds")]
-    settings = environment(store=served.store) | {"SERVER": served.address}
-    for _ in range(2):  # pasted again, it finds the existing run
-        done = subprocess.run(commands, check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
+    upload = upload_client(copied)
+    with serving(upload.app) as address:
+        settings = environment(store=copied) | {"SERVER": address}
+        for _ in range(2):  # pasted again, it finds the existing run
+            done = subprocess.run(commands, check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stderr
     assert "calscore" in done.stdout
     link = done.stdout.split()[-1]
-    assert link.startswith(f"{served.address}/runs/")
-    with urllib.request.urlopen(link.replace("/runs/", "/api/v1/runs/")) as answer:
-        assert b'"model":"my-model"' in answer.read()
+    assert link.startswith(f"{address}/runs/")
+    assert get(upload.client, f"/api/v1{link.removeprefix(address)}")["model"] == "my-model"
 
 
 def test_it_begins_with_a_picture_and_two_commands():

@@ -38,15 +38,7 @@ http {
 
 
 class Nginx:
-    """A proxy on loopback, which listens on a free port.
-
-    Args:
-        folder: folder for its files.
-        settings: nginx settings; paths in ``/tmp/nginx...`` are moved to the folder.
-
-    Attributes:
-        address: address of the proxy.
-    """
+    """A proxy on loopback, at ``address``, with its files in ``folder``: paths in ``/tmp/nginx...`` are moved there."""
 
     def __init__(self, folder: Path, settings: str):
         folder.mkdir()
@@ -76,12 +68,7 @@ class Nginx:
 
 
 def balancer(folder: Path, addresses: list[str]) -> Nginx:
-    """Start a proxy that distributes requests between two servers, with the settings that we ship.
-
-    Args:
-        folder: folder for its files.
-        addresses: addresses of the servers, ``http://HOST:PORT``.
-    """
+    """Start a proxy that distributes requests between two servers, with the settings that we ship."""
     settings = BALANCER.read_text(encoding="utf-8")
     for name, address in zip(NAMES, addresses, strict=True):
         assert name in settings
@@ -90,10 +77,5 @@ def balancer(folder: Path, addresses: list[str]) -> Nginx:
 
 
 def naming_proxy(folder: Path, address: str) -> Nginx:
-    """Start a proxy that names its user. It takes the name from the header ``X-Login``, in place of a real log-in.
-
-    Args:
-        folder: folder for its files.
-        address: address of the server, ``http://HOST:PORT``.
-    """
+    """Start a proxy that names its user. It takes the name from the header ``X-Login``, in place of a real log-in."""
     return Nginx(folder, NAMING_USERS.replace("UPSTREAM", address))

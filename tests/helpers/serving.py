@@ -8,12 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from types import SimpleNamespace
 
 from click.testing import CliRunner
+from werkzeug.serving import make_server
 
 from tests.helpers.paths import ROOT
 
@@ -56,6 +58,20 @@ def free_port():
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", next(PORTS)))
             return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(app):
+    """Serve an app from threads of this process, where nothing depends on its workers. Yields its address."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def start_server(store, log, workers=2, as_options=False, port=None, code=ROOT, **settings):

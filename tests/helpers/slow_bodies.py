@@ -8,7 +8,10 @@ import threading
 import time
 from urllib.parse import urlsplit
 
-MANY = 80  # more than the threads of two workers
+from dashboard.process.server import THREADS
+
+MANY = THREADS + 20  # more than the threads of a worker
+MANY_UPLOADS = 40  # more than its threads for uploads
 FLOOR = 1.0  # seconds in which a page may be answered on any machine
 TIMES = 10  # how many times as long as before a page may take, while other clients and this one share the processor
 ADDRESSES = (
@@ -16,7 +19,7 @@ ADDRESSES = (
     "DELETE /api/v1/runs/none", "GET /", "GET /healthz",
 )  # fmt: skip
 UPLOADS = ("POST /api/v1/runs?dataset=pyramid&model=slow", "POST /api/v1/datasets")
-PLAIN, CHUNKED = "Content-Length: 100000", "Transfer-Encoding: chunked"
+FRAMINGS = (("Content-Length: 100000", b"{"), ("Transfer-Encoding: chunked", b"1\r\n{\r\n"))  # and how they send a byte
 DRAWN = {
     "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
     "inputs": [{"id": "request", "property": "data", "value": {"path": "/", "query": "", "page": True}}],
@@ -29,31 +32,27 @@ def client_address(number):
 
 
 @contextlib.contextmanager
-def slow_bodies(address, requests, framing, headers=""):
-    """Keep ``MANY`` connections open during the block, each with a request whose body arrives a byte a second.
+def slow_bodies(address, requests, many, headers=""):
+    """Keep so many connections open during the block, each with one of the requests, whose body arrives a byte a second.
 
-    Args:
-        address: address of the server, ``http://HOST:PORT``.
-        requests: method and path of the requests, one after the other.
-        framing: the header that says how long a body is, ``PLAIN`` or ``CHUNKED``.
-        headers: further lines of the headers.
-
-    Yields:
-        A function that returns how many connections still wait for a response. Refused uploads are sent again on new ones.
+    Half of them state a length, half send chunks. Yields a function that returns how many still wait for a response. Refused
+    uploads are sent again on new connections.
     """
     host, port = urlsplit(address).hostname, urlsplit(address).port
-    byte = b"{" if framing == PLAIN else b"1\r\n{\r\n"
     done = threading.Event()
+
+    def sent(number):
+        return requests[number % len(requests)], *FRAMINGS[number // len(requests) % 2]
 
     def connect(number):
         connection = socket.create_connection((host, port), timeout=60, source_address=(client_address(number), 0))
-        request = requests[number % len(requests)]
+        request, framing, byte = sent(number)
         head = f"{request} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n{framing}\r\n{headers}\r\n"
         connection.sendall(head.encode() + byte)
         connection.setblocking(False)
         return connection
 
-    connections = [connect(number) for number in range(MANY)]
+    connections = [connect(number) for number in range(many)]
 
     def is_waiting(connection):
         try:
@@ -69,7 +68,7 @@ def slow_bodies(address, requests, framing, headers=""):
             for number, connection in enumerate(connections):
                 if is_waiting(connection):
                     with contextlib.suppress(OSError):
-                        connection.send(byte)
+                        connection.send(sent(number)[-1])
                 else:
                     connection.close()
                     connections[number] = connect(number)
@@ -86,11 +85,7 @@ def slow_bodies(address, requests, framing, headers=""):
 
 
 def read_pages(address, count=10, token=None):
-    """Load a page ``count`` times, as a browser does, and a JSON address, from the address of one of the slow clients.
-
-    Returns:
-        Seconds of the slowest of these loads.
-    """
+    """Load a page, as a browser does, and a JSON address, from the address of a slow client. Return the most seconds it took."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     slowest = 0.0
     for _ in range(count):
@@ -109,13 +104,13 @@ def read_pages(address, count=10, token=None):
     return slowest
 
 
-def check_reader(address, requests, framing, token=None, headers=""):
-    """Check that pages are answered beside slow bodies as they are without them."""
+def check_reader(address, requests, many, token=None, headers=""):
+    """Check that pages are answered beside slow bodies as they are without them. Return how many of these still wait."""
     read_pages(address, 2, token)  # now the results are cached
     idle = read_pages(address, 3, token)
-    with slow_bodies(address, requests, framing, headers) as waiting:
+    with slow_bodies(address, requests, many, headers) as waiting:
         beside = read_pages(address, token=token)
         left = waiting()
-    print(f"slowest page: {idle:.2f} s, then {beside:.2f} s beside {MANY} slow bodies ({framing}); {left} of these still wait")
+    print(f"slowest page: {idle:.2f} s, then {beside:.2f} s beside {many} slow bodies; {left} of these still wait")
     assert beside < max(FLOOR, TIMES * idle)
     return left

@@ -7,8 +7,7 @@ from dashboard import service
 from dashboard.access import limits as limits_and_headers
 from dashboard.access import rights
 from dashboard.app import create_app
-from dashboard.http import slow_clients as gunicorn_worker_for_slow_clients
-from dashboard.http import slow_clients as incoming_requests
+from dashboard.http import slow_clients
 from dashboard.process import server as gunicorn_server
 from dashboard.settings import Settings
 from dashboard.views import api
@@ -32,7 +31,8 @@ def test_the_headers_are_those_of_every_answer(client):
     rules = {rule.rule for rule in client.application.url_map.iter_rules() if not rule.arguments and "GET" in rule.methods}
     assert {"/play", "/healthz", "/_rows", "/api/v1/unsolved", "/api/v1/across"} <= rules
     for address in ("/nothing", "/api/v1/nothing", "/api/v1/play", *sorted(rules)):
-        headers = client.head(address, headers={"Origin": "https://evil.example"}).headers
+        # Pages ignore the key. Addresses refuse it, so that nothing is computed.
+        headers = client.head(address, query_string="unknown=1", headers={"Origin": "https://evil.example"}).headers
         assert "Access-Control-Allow-Origin" not in headers
         assert {name: headers[name] for name in stated} == stated
         given = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
@@ -44,16 +44,8 @@ def test_the_headers_are_those_of_every_answer(client):
 def test_listed_origins_may_frame_only_views(seeded):
     client = create_app(Settings(store=str(seeded), workers=1, embed=("https://wiki.example", "'self'"))).test_client()
     views = ["/?embed=1", "/questions/pyramid/lit-08?embed=1&clue=2"]
-    for address in (
-        *views,
-        "/",
-        "/?embed=0",
-        "/upload?embed=1",
-        "/write?embed=1",
-        "/runs?embed=1",
-        "/api/v1/runs?embed=1",
-        "/login?embed=1",
-    ):
+    others = ["/", "/?embed=0", "/api/v1/runs?embed=1", *(f"/{page}?embed=1" for page in ("upload", "write", "runs", "login"))]
+    for address in views + others:
         headers = client.get(address).headers
         ancestors = headers["Content-Security-Policy"].partition("frame-ancestors ")[2]
         framed = address in views
@@ -72,17 +64,17 @@ def test_each_promise_has_tests():
 def test_the_limits_are_those_of_the_code():
     stated = {name: float(value.replace(",", "")) for name, value, _ in rows("Limits")}
     assert stated == {
-        "body of a request that is no upload, bytes": incoming_requests.MAX_BODY,
-        "all requests that arrive in a worker at once, bytes": gunicorn_worker_for_slow_clients.MAX_RECEIVED,
-        "request that is received in any case, bytes": gunicorn_worker_for_slow_clients.MAX_SMALL,
+        "body of a request that is no upload, bytes": slow_clients.MAX_BODY,
+        "all requests that arrive in a worker at once, bytes": slow_clients.MAX_RECEIVED,
+        "request that is received in any case, bytes": slow_clients.MAX_SMALL,
         "query string, characters": limits_and_headers.MAX_QUERY,
-        "time for the headers of a request, seconds": incoming_requests.HEADER_TIMEOUT,
-        "time for such a body, seconds": incoming_requests.BODY_TIMEOUT,
-        "time in which a client must read some of its answer, seconds": gunicorn_worker_for_slow_clients.READ_TIMEOUT,
-        "request line and headers, bytes": incoming_requests.MAX_HEAD,
+        "time for the headers of a request, seconds": slow_clients.HEADER_TIMEOUT,
+        "time for such a body, seconds": slow_clients.BODY_TIMEOUT,
+        "time in which a client must read some of its answer, seconds": slow_clients.READ_TIMEOUT,
+        "request line and headers, bytes": slow_clients.MAX_HEAD,
         "uploads at once, of a worker": service.MAX_UPLOADS,
         "uploads at once of one client, of a worker": service.MAX_UPLOADS_OF_CLIENT,
-        "threads of a worker for uploads": gunicorn_worker_for_slow_clients.UPLOAD_THREADS,
+        "threads of a worker for uploads": slow_clients.UPLOAD_THREADS,
         "threads of a worker for everything else": gunicorn_server.THREADS,
         "threads that compute or wait for a result": result_cache.PLACES,
         "results computed at once, of a worker": result_cache.AT_ONCE,
@@ -104,7 +96,7 @@ def test_the_limits_are_those_of_the_code():
 
 
 def test_more_threads_than_uploads_refuse_further_uploads():
-    assert gunicorn_worker_for_slow_clients.UPLOAD_THREADS > service.MAX_UPLOADS
+    assert slow_clients.UPLOAD_THREADS > service.MAX_UPLOADS
 
 
 def test_the_document_names_only_existing_settings():

@@ -1,6 +1,6 @@
 """Addresses and user names from headers count only if a listed proxy sends them."""
 
-import json
+import logging
 import shutil
 
 import httpx
@@ -9,9 +9,8 @@ from flask import Flask, request
 
 from dashboard.access import trusted_proxies
 from dashboard.settings import BadSetting, read_settings
-from data.store import open_store
 from tests.helpers.nginx import PROGRAM, naming_proxy
-from tests.helpers.serving import start_server
+from tests.helpers.serving import serving
 from tests.helpers.uploads import ADDRESS, post, upload_client
 
 ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
@@ -139,23 +138,19 @@ def test_a_user_header_needs_trusted_proxies():
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no nginx here")
-def test_a_real_proxy_names_user_and_address(copied, tmp_path):
-    served = start_server(
-        copied, tmp_path / "log", workers=1, trusted_proxies="127.0.0.1", user_header=HEADER, log_format="json", log_level="info"
-    )
-    proxy = naming_proxy(tmp_path / "nginx", served.address)
-    try:
-        # The proxy replaces the user header and extends X-Forwarded-For.
-        headers = {"X-Login": "ann", HEADER: "mallory", "X-Forwarded-For": "1.1.1.1"}
-        address = f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m"
-        answer = httpx.post(address, content=ANSWERS, headers=headers, timeout=120)
-    finally:
-        proxy.stop()
-        served.stop()
+def test_a_real_proxy_names_user_and_address(copied, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "dashboard.http.logs")
+    upload = upload_behind(copied, ("127.0.0.1",))
+    with serving(upload.app) as server:
+        proxy = naming_proxy(tmp_path / "nginx", server)
+        try:
+            # The proxy replaces the user header and extends X-Forwarded-For.
+            headers = {"X-Login": "ann", HEADER: "mallory", "X-Forwarded-For": "1.1.1.1"}
+            address = f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m"
+            answer = httpx.post(address, content=ANSWERS, headers=headers, timeout=120)
+        finally:
+            proxy.stop()
     assert answer.status_code == 201, answer.text
-    (run,) = (row["run"] for row in answer.json()["runs"])
-    ((by,),) = open_store(copied).snapshot().rows("select imported_by from runs where run = ?", [run])
-    assert by == "ann"
-    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    (line,) = [line for line in lines if line.get("method") == "POST"]
-    assert (line["writer"], line["address"]) == ("ann", "127.0.0.1")
+    assert upload.client.get(f"{ADDRESS}/{answer.json()['runs'][0]['run']}").json["imported_by"] == "ann"
+    (line,) = [record for record in caplog.records if getattr(record, "method", "") == "POST"]
+    assert (line.writer, line.address) == ("ann", "127.0.0.1")

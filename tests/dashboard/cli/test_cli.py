@@ -233,19 +233,15 @@ def test_a_misspelt_setting_gets_a_warning(cli, copied):
     assert done.stderr == "warning: there is no setting CLUELINE_PROT; did you mean CLUELINE_PORT?\n"
 
 
-@pytest.mark.parametrize("as_options", [True, False])
-def test_a_server_ends_at_once_and_quietly(copied, tmp_path, as_options):
-    """Ctrl-C reaches the whole process group; a supervisor's SIGTERM reaches only the first process."""
-    served = start_server(copied, tmp_path / "log", workers=1, as_options=as_options)
+def test_a_server_ends_at_once_and_quietly(copied, tmp_path):
+    """Ctrl-C reaches the whole process group. A supervisor's SIGTERM: ``tests/dashboard/process/test_draining.py``."""
+    served = start_server(copied, tmp_path / "log", workers=1, as_options=True)
     try:
         assert httpx.get(f"{served.address}/healthz", timeout=300).json() == {"status": "ok", "version": VERSION}
         for index in range(12):
             address = f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}"
             httpx.get(address, timeout=300).raise_for_status()
-        if as_options:
-            os.killpg(served.process.pid, signal.SIGINT)
-        else:
-            os.kill(served.process.pid, signal.SIGTERM)
+        os.killpg(served.process.pid, signal.SIGINT)
         served.process.wait(300)  # it would wait half an hour for work that does not end
     finally:
         served.stop()

@@ -52,7 +52,7 @@ def emptied(store):
     return opened
 
 
-CASES = [("pyramid", "csv", ".zip", 0), ("tone", "jsonl", "", 1), ("lifeeval", "parquet", "", 0), ("tone", "csv", "", 0)]
+CASES = [("pyramid", "csv", ".zip", 0), ("tone", "jsonl", "", 1), ("lifeeval", "parquet", "", 0)]
 
 
 @pytest.mark.parametrize(("dataset", "form", "ending", "intervals"), CASES)

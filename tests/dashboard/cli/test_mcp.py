@@ -32,17 +32,29 @@ def calls(server, *wanted):
     return {tool.name: tool for tool in tools}, results
 
 
-def test_an_agent_starts_it_and_asks(seeded):
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "dashboard", "mcp"], cwd=str(ROOT), env=environment(store=seeded)
-    )
+@pytest.fixture
+def secret(copied):
+    """A token whose holder alone reads a dataset."""
+    tokens = Tokens(open_store(copied).register)
+    tokens.make_private("tone", ("ann",), None)
+    return tokens.create("ann", "read")
+
+
+def started(*options, **settings):
+    """Return how an agent starts the command."""
+    command = ["-m", "dashboard", "mcp", *map(str, options)]
+    return StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT), env=environment(**settings))
+
+
+def test_an_agent_starts_it_and_asks(copied, secret):
+    """The token need not be an argument."""
     filters = {"category": ["Literature", "Science"], "common": 0}
     arguments = {"dataset": "pyramid", "metrics": "ece,brier", "filters": filters, "rows": 3}
     tools, (board, run, unknown, refused) = calls(
-        server, ("leaderboard", arguments), ("runs_run_id", {"run_id": "5666c918c1e9e4dd"}), ("runs_run_id", {}),
-        ("leaderboard", {"dataset": "absent"}),
+        started(store=copied, token=secret), ("leaderboard", arguments), ("runs_run_id", {"run_id": "5666c918c1e9e4dd"}),
+        ("runs_run_id", {}), ("leaderboard", {"dataset": "absent"}),
     )  # fmt: skip
-    client = create_app(Settings(store=str(seeded), workers=1)).test_client()
+    client = create_app(Settings(store=str(copied), workers=1)).test_client()
     query = "dataset=pyramid&metrics=ece,brier&category=Literature&category=Science&common=0"
     expected = client.get(f"/api/v1/leaderboard?{query}").json
     answer = json.loads(board[1][0])
@@ -73,18 +85,9 @@ def test_rights_are_those_of_a_token(copied, read, public):
             assert {dataset["dataset"] for dataset in json.loads(listed[1][0])["datasets"]} == datasets
 
 
-@pytest.mark.parametrize("way", ["variable", "file"])
-def test_a_token_need_not_be_an_argument(copied, tmp_path, way):
-    tokens = Tokens(open_store(copied).register)
-    secret = tokens.create("ann", "read")
-    tokens.make_private("tone", ("ann",), None)
+def test_a_token_can_be_in_a_file(copied, secret, tmp_path):
     (tmp_path / "token").write_text(f"{secret}\n")
-    options = ["--token-file", str(tmp_path / "token")] if way == "file" else []
-    variables = environment(store=copied, **({"token": secret} if way == "variable" else {}))
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "dashboard", "mcp", *options], cwd=str(ROOT), env=variables
-    )
-    _, (listed,) = calls(server, ("datasets", {}))
+    _, (listed,) = calls(started("--token-file", tmp_path / "token", store=copied), ("datasets", {}))
     assert "tone" in {dataset["dataset"] for dataset in json.loads(listed[1][0])["datasets"]}
 
 

@@ -52,15 +52,15 @@ def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} <= {"saved", "store"}
 
 
-def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
+def test_a_restored_store_is_as_it_was(cli, cli_process, copied, tmp_path):
     """A server that is running shows the restored data at once."""
     app = create_app(Settings(store=str(copied), workers=1))
     store = app.extensions["clueline"].store  # DuckDB opens a file only once per process
     before, board = everything(store), app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json
-    assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
     add_run(store, tmp_path, "later")
     assert len(app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json["rows"]) == len(board["rows"]) + 1
-    prompted = cli_process("restore", tmp_path / "saved", store=copied)  # nobody answers the prompt
+    prompted = cli("restore", tmp_path / "saved", store=copied)  # nobody answers the prompt
     assert prompted.returncode == 1 and "holds 3 datasets, 20 runs" in prompted.stdout
     assert len(store.snapshot().rows("select 1 from runs")) == 20
     done = cli_process("restore", tmp_path / "saved", "--yes", store=copied)
@@ -102,15 +102,14 @@ def test_tokens_and_private_datasets_are_restored(cli, copied, tmp_path):
     assert Tokens(FolderRegister(copied)).record().find(token).name == "ann"
 
 
-def test_a_damaged_store_is_restored_from_a_backup(cli_process, copied, tmp_path):
-    before = everything(copied)
-    assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0
+def test_a_damaged_store_is_restored_from_a_backup(cli, seeded, copied, tmp_path):
+    assert cli("backup", tmp_path / "saved", store=seeded).returncode == 0
     (copied / "CURRENT").unlink()
     (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
-    assert cli_process("datasets", store=copied).returncode == 1
-    done = cli_process("restore", tmp_path / "saved", "--yes", store=copied)
+    assert cli("datasets", store=copied).returncode == 1
+    done = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert done.returncode == 0, done.stderr
-    assert everything(copied) == before
+    assert everything(copied) == everything(seeded)
 
 
 def test_backups_while_others_write_are_consistent(copied, tmp_path):
@@ -215,11 +214,11 @@ def test_a_store_is_not_copied_among_other_files(cli, copied, tmp_path):
     assert everything(target) == everything(copied)
 
 
-def test_an_empty_or_damaged_store_gives_no_backup(cli_process, copied, tmp_path):
-    done = cli_process("backup", tmp_path / "saved", store=tmp_path / "store-that-is-not")
+def test_an_empty_or_damaged_store_gives_no_backup(cli, copied, tmp_path):
+    done = cli("backup", tmp_path / "saved", store=tmp_path / "store-that-is-not")
     assert done.returncode == 1 and "is empty" in done.stderr
     (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
-    done = cli_process("backup", tmp_path / "saved", store=copied)
+    done = cli("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 1 and "damaged" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"store"}
 
@@ -242,9 +241,9 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
     assert "nothing to repair" in cli("repair", store=copied).stdout
 
 
-def test_a_store_without_a_whole_version_is_left_as_it_is(cli_process, copied):
+def test_a_store_without_a_whole_version_is_left_as_it_is(cli, copied):
     (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
-    done = cli_process("repair", "--yes", store=copied)
+    done = cli("repair", "--yes", store=copied)
     assert done.returncode == 1 and "No intact version is left" in done.stderr
     assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000
 

@@ -14,7 +14,7 @@ from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, serving
-from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, names_of_tables, same_figures, words_of
+from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, same_figures, words_of
 from tests.helpers.uploads import upload_client
 
 NOTEBOOK = methodcaller("_repr_html_")  # what notebooks ask an object for
@@ -132,9 +132,12 @@ def test_a_frame_of_another_project_makes_its_dataset(client):
     assert client.upload(unnamed, dataset="others", model="m", **keys).new
 
 
-@pytest.mark.parametrize("name", names_of_tables())
+@pytest.mark.parametrize("name", ["workbook.xlsx", "stated_in_words.csv"])
 def test_tables_of_studies_upload_as_they_are(client, name):
-    """One call: dataset, runs and columns are found, and the figures are those of numpy. Only words have to be stated."""
+    """One call: dataset, runs and columns are found, and the figures are those of numpy. Only words have to be stated.
+
+    The other tables: ``tests/data/readers/table/test_study_tables.py``.
+    """
     options = {"words": ",".join(f"{word}={value}" for word, value in words_of(name))} if words_of(name) else {}
     dataset = f"study-{name.partition('.')[0].replace('_', '-')}"
     upload = client.upload(FOLDER / name, dataset, **options)

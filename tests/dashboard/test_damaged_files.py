@@ -22,9 +22,9 @@ from tests.helpers.waiting import wait_until
 
 # The catalogue, statistics, responses, those of one question, people, and the files that are exported.
 ADDRESSES = (
-    "/api/v1/datasets", "/api/v1/leaderboard?dataset=relay", "/api/v1/leaderboard.csv?dataset=spans",
-    "/api/v1/items.csv?dataset=relay", "/api/v1/questions/relay/r05", "/api/v1/buzz?dataset=relay",
-    "/api/v1/runs/{run}/responses.csv", "/api/v1/runs/{run}/responses.jsonl",
+    "/api/v1/datasets", "/api/v1/leaderboard?dataset=relay&metrics=brier,auroc",
+    "/api/v1/leaderboard.csv?dataset=spans&metrics=ece", "/api/v1/items.csv?dataset=relay", "/api/v1/questions/relay/r05",
+    "/api/v1/buzz?dataset=relay", "/api/v1/runs/{run}/responses.csv", "/api/v1/runs/{run}/responses.jsonl",
 )  # fmt: skip
 DRAWN = ("leaderboard",)
 PLACES = random.Random("damage")

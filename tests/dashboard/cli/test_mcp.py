@@ -36,8 +36,9 @@ def calls(server, *wanted):
 def secret(copied):
     """A token whose holder alone reads a dataset."""
     tokens = Tokens(open_store(copied).register)
+    token = tokens.create("ann", "read")
     tokens.make_private("tone", ("ann",), None)
-    return tokens.create("ann", "read")
+    return token
 
 
 def started(*options, **settings):

@@ -91,20 +91,12 @@ def _parameter(value: object) -> tuple[str, object]:
 
 
 def literal(text: object) -> str:
-    """Return a text as an SQL string literal.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
+    """Return a text as an SQL string literal."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:
-    """Return any name as an SQL identifier.
-
-    >>> quoted('a "b" c')
-    '"a ""b"" c"'
-    """
+    """Return any name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 

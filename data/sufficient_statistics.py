@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -37,23 +38,15 @@ class Items:
     """Items grouped by question. Within a question, they are in the order of clues, or of samples and then clues.
 
     A forecast is an item, too: its confidence is the probability of yes, and its correctness is the outcome.
-
-    Attributes:
-        confidence, correct: in [0, 1], shape (items,).
-        first: index of the first item of each question, which has one, and, last, the number of items; shape (questions + 1,).
-        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN for a question that no human team heard. None if no human
-            team heard any of them.
-        sequences: if questions have several samples, index of the first item of each sample and, last, the number of items; shape
-            (samples + 1,). None if each question is one sequence of clues.
-        words: number of words of each item's clue, shape (items,). None if each clue counts as one.
     """
 
-    confidence: Floats
-    correct: Floats
-    first: Ints
+    confidence: Floats  # in [0, 1], shape (items,)
+    correct: Floats  # the same
+    first: Ints  # index of the first item of each question, which has one, and, last, the number of items; shape (questions + 1,)
+    # h of each of ``CURVES``, in [0, 1], shape (items,); NaN for a question that no human team heard. None if none heard any.
     curves: dict[str, Floats] | None = None
-    sequences: Ints | None = None
-    words: Floats | None = None
+    sequences: Ints | None = None  # if there are several samples of a question, like ``first``, for each sample
+    words: Floats | None = None  # of each item's clue, shape (items,); None if each clue counts as one
 
     @property
     def clue_sequences(self) -> Ints:
@@ -150,7 +143,7 @@ class Statistic:
     compute: Callable[[Items], Floats]
 
 
-def _by_name(statistics: Iterable[Statistic]) -> dict[str, Statistic]:
+def _by_name(*statistics: Statistic) -> dict[str, Statistic]:
     return {statistic.name: statistic for statistic in statistics}
 
 
@@ -164,21 +157,19 @@ def _half_reward(items: Items) -> Floats:
 
 
 ITEM_SUMS = _by_name(
-    [
-        Statistic("items", "number of items", lambda i: np.diff(i.first).astype(float)),
-        Statistic("confidence", "sum c", lambda i: i.total(i.confidence)),
-        Statistic("correct", "sum y", lambda i: i.total(i.correct)),
-        # Not items - correct, which loses digits where y is a probability near 1.
-        Statistic("incorrect", "sum (1 - y)", lambda i: i.total(1 - i.correct)),
-        Statistic("confidence_sq", "sum c^2", lambda i: i.total(i.confidence * i.confidence)),
-        Statistic("correct_sq", "sum y^2", lambda i: i.total(i.correct * i.correct)),
-        Statistic("confidence_correct", "sum c y", lambda i: i.total(i.confidence * i.correct)),
-        Statistic("confidence_incorrect", "sum c (1 - y)", lambda i: i.total(i.confidence * (1 - i.correct))),
-        Statistic("rounded", "number of items whose c is a multiple of 5 %", _rounded),
-        Statistic("sign_confidence", "sum g c, g = 2y - 1", lambda i: i.total(i.sign_confidence)),
-        # The net reward at its usual threshold. Other thresholds need the items.
-        Statistic("half_reward", "sum g over items with c > 1/2", _half_reward),
-    ]
+    Statistic("items", "number of items", lambda i: np.diff(i.first).astype(float)),
+    Statistic("confidence", "sum c", lambda i: i.total(i.confidence)),
+    Statistic("correct", "sum y", lambda i: i.total(i.correct)),
+    # Not items - correct, which loses digits where y is a probability near 1.
+    Statistic("incorrect", "sum (1 - y)", lambda i: i.total(1 - i.correct)),
+    Statistic("confidence_sq", "sum c^2", lambda i: i.total(i.confidence * i.confidence)),
+    Statistic("correct_sq", "sum y^2", lambda i: i.total(i.correct * i.correct)),
+    Statistic("confidence_correct", "sum c y", lambda i: i.total(i.confidence * i.correct)),
+    Statistic("confidence_incorrect", "sum c (1 - y)", lambda i: i.total(i.confidence * (1 - i.correct))),
+    Statistic("rounded", "number of items whose c is a multiple of 5 %", _rounded),
+    Statistic("sign_confidence", "sum g c, g = 2y - 1", lambda i: i.total(i.sign_confidence)),
+    # The net reward at its usual threshold. Other thresholds need the items.
+    Statistic("half_reward", "sum g over items with c > 1/2", _half_reward),
 )
 
 
@@ -187,11 +178,8 @@ def _weight(curve: str) -> Statistic:
 
 
 def _weighted(curve: str) -> Statistic:
-    return Statistic(
-        f"{curve}_sign_confidence",
-        f"sum (1 - h) g c, h = {curve}: GRACE eq. 1",
-        lambda i: i.total((1 - i.curve(curve)) * i.sign_confidence),
-    )
+    meaning = f"sum (1 - h) g c, h = {curve}: GRACE eq. 1"
+    return Statistic(f"{curve}_sign_confidence", meaning, lambda i: i.total((1 - i.curve(curve)) * i.sign_confidence))
 
 
 def _reward(curve: str) -> Statistic:
@@ -210,11 +198,9 @@ def _reward(curve: str) -> Statistic:
 
 # Null if no human team heard the question.
 CURVE_SUMS = _by_name(
-    [
-        *(_weight(curve) for curve in CURVES),
-        *(_weighted(curve) for curve in CURVES),
-        *(_reward(curve) for curve in TEAM_CURVES),  # eq. 2 takes the curve's increments as probabilities
-    ]
+    *map(_weight, CURVES),
+    *map(_weighted, CURVES),
+    *map(_reward, TEAM_CURVES),  # eq. 2 takes the curve's increments as probabilities
 )
 COLUMNS = (*ITEM_SUMS, *CURVE_SUMS)  # those that the store holds
 
@@ -227,20 +213,13 @@ def _with_people(curve: str) -> list[Statistic]:
     def h(items: Items) -> Floats:
         return items.curve(curve)
 
+    concordance = f"pairs with c and h in the same order - in opposite order, h = {curve}"
+    area = f"sum w |c - h|, w = words of the clue, h = {curve}"
+    apart = f"number of pairs of clues that differ in h, h = {curve}"
     return [
-        Statistic(
-            f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", lambda i: i.total_of_pairs(h(i), h(i))
-        ),
-        Statistic(
-            f"{curve}_concordance",
-            f"pairs with c and h in the same order - in opposite order, h = {curve}",
-            lambda i: i.total_of_pairs(i.confidence, h(i)),
-        ),
-        Statistic(
-            f"{curve}_area",
-            f"sum w |c - h|, w = words of the clue, h = {curve}",
-            lambda i: i.total(_words(i) * np.abs(i.confidence - h(i))),
-        ),
+        Statistic(f"{curve}_apart", apart, lambda i: i.total_of_pairs(h(i), h(i))),
+        Statistic(f"{curve}_concordance", concordance, lambda i: i.total_of_pairs(i.confidence, h(i))),
+        Statistic(f"{curve}_area", area, lambda i: i.total(_words(i) * np.abs(i.confidence - h(i)))),
     ]
 
 
@@ -256,18 +235,13 @@ def _of_likelier_side(statistic: Statistic) -> Statistic:
 
 LIKELIER = "likelier_"  # prefix of the sums of the likelier side
 SIDES_RIGHT = "sides_right"  # for the accuracy: if an outcome is a share, neither side is the right one
+APART = "number of pairs of clues that differ in c"
 UNSTORED_SUMS = _by_name(
-    [
-        Statistic("words", "sum w, w = words of the clue", lambda i: i.total(_words(i))),
-        Statistic(
-            "confidence_apart",
-            "number of pairs of clues that differ in c",
-            lambda i: i.total_of_pairs(i.confidence, i.confidence),
-        ),
-        *(statistic for curve in CURVES for statistic in _with_people(curve)),
-        *(_of_likelier_side(statistic) for name, statistic in ITEM_SUMS.items() if name != "items"),
-        Statistic(SIDES_RIGHT, "sum y of the likelier side, NaN if an outcome is a share", _sides_right),
-    ]
+    Statistic("words", "sum w, w = words of the clue", lambda i: i.total(_words(i))),
+    Statistic("confidence_apart", APART, lambda i: i.total_of_pairs(i.confidence, i.confidence)),
+    *chain.from_iterable(map(_with_people, CURVES)),
+    *(_of_likelier_side(statistic) for name, statistic in ITEM_SUMS.items() if name != "items"),
+    Statistic(SIDES_RIGHT, "sum y of the likelier side, NaN if an outcome is a share", _sides_right),
 )
 STATISTICS = ITEM_SUMS | CURVE_SUMS | UNSTORED_SUMS
 
@@ -286,17 +260,11 @@ def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:
 
 @dataclass(frozen=True)
 class Bins:
-    """Sums over the items of each question in each bin of confidence, only for bins that hold items.
+    """Sums over the items of each question in each bin of confidence, only for bins that hold items."""
 
-    Attributes:
-        first: index of the first entry of each question and, last, the number of entries; shape (questions + 1,).
-        bin: bin of each entry, 0 to 10, ascending within a question; shape (entries,).
-        values: for each of ``BIN_COLUMNS``, shape (entries,).
-    """
-
-    first: Ints
-    bin: NDArray[np.int8]
-    values: dict[str, Floats]
+    first: Ints  # index of the first entry of each question and, last, the number of entries; shape (questions + 1,)
+    bin: NDArray[np.int8]  # bin of each entry, 0 to 10, ascending within a question; shape (entries,)
+    values: dict[str, Floats]  # for each of ``BIN_COLUMNS``, shape (entries,)
 
     @classmethod
     def from_columns(cls, table: pl.DataFrame) -> Bins:

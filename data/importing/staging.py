@@ -158,9 +158,7 @@ class ImportOptions:
     # last forecast.
     series: int | None = None
     columns: tuple[tuple[str, str], ...] = ()  # (role, column) of a table of another project; see ``ROLES``
-    words: tuple[
-        tuple[str, float | None], ...
-    ] = ()  # words of confidence, and the share that each means; None if none was stated
+    words: tuple[tuple[str, float | None], ...] = ()  # of confidence, with the share that each means; None if none was stated
     agreement: bool = False  # whether the share of samples that agree is the confidence of runs without any
     confidence_pattern: str = ""  # how outputs state one, as in ``column_mapping.read_pattern``; blank if it is not stated
     map: str | None = None  # how scores that are no probabilities become some: one of ``SCORE_MAPS``; None to keep them
@@ -281,19 +279,14 @@ class Staging:
         if facts["kind"] not in KINDS:
             raise refuse(file, f"must be one of: {', '.join(KINDS)}", column="kind", value=str(facts["kind"]))
         classes = facts.get("classes")
-        if classes is not None and not (
-            classes and all(isinstance(c, str) and c for c in classes) and len(set(classes)) == len(classes)
-        ):
-            raise refuse(
-                file, "must be a list of different names", column="classes", value=json.dumps(classes, ensure_ascii=False)
-            )
+        are_names = classes and all(isinstance(c, str) and c for c in classes) and len(set(classes)) == len(classes)
+        if classes is not None and not are_names:
+            shown = json.dumps(classes, ensure_ascii=False)
+            raise refuse(file, "must be a list of different names", column="classes", value=shown)
         row = {"title": dataset, "simulated": False, "licence": None, "source": None, "note": None, "classes": None} | facts
         names = ["dataset", "file", *row]
-        execute(
-            self.connection,
-            f"insert into datasets_read ({', '.join(names)}) values ({', '.join(f'${name}' for name in names)})",
-            {"dataset": dataset, "file": file, **row},
-        )
+        sql = f"insert into datasets_read ({', '.join(names)}) values ({', '.join(f'${name}' for name in names)})"
+        execute(self.connection, sql, {"dataset": dataset, "file": file, **row})
 
     def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
         self.report.skipped.setdefault(key, Counter()).update(reasons)

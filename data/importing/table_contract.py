@@ -180,11 +180,7 @@ def attribute_names(
 
 
 def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
-    """Return the contract of the further gradings among a file's columns.
-
-    >>> [column.name for column in grade_columns(["guess", "correct", "correct.second-reader"])]
-    ['correct.second-reader']
-    """
+    """Return the contract of the further gradings among a file's columns, such as ``correct.second-reader``."""
     return tuple(Column(name, "truth", low=0, high=1) for name in names if name.startswith(GRADE_PREFIX))
 
 

@@ -131,12 +131,8 @@ class TableFile:
         if not first.strip():
             raise refuse(self.name, "the first line is blank; it must name the columns", line=1)
         if len(first) == HEADER or first.count('"') % 2:
-            raise refuse(
-                self.name,
-                "the first line must name the columns; this one does not end, or leaves a quote open",
-                line=1,
-                value=first[:80],
-            )
+            reason = "the first line must name the columns; this one does not end, or leaves a quote open"
+            raise refuse(self.name, reason, line=1, value=first[:80])
         delimiter = max(DELIMITERS, key=first.count)
         header = next(csv.reader([first], delimiter=delimiter))
         if len(header) > MAX_COLUMNS:
@@ -335,10 +331,9 @@ class TableFile:
             self.limit.take(sum(filter(None, run(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
 
     def damaged_parquet(self, error: Exception) -> Exception:
-        cause = (
-            str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:MAX_CAUSE_LENGTH]
-        )
-        return refuse(self.name, f"this Parquet file is damaged or cut short; write or download it again ({cause})")
+        cause = str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0]
+        again = "this Parquet file is damaged or cut short; write or download it again"
+        return refuse(self.name, f"{again} ({cause[:MAX_CAUSE_LENGTH]})")
 
     def not_utf8(self) -> Exception:
         with self.path.open("rb") as file:

@@ -25,49 +25,30 @@ class SessionError(Exception):
 
 
 class SessionQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A question as it was when the session was created.
-
-    Attributes:
-        clues: in order; a question without clues of its own is one clue.
-        answer: its answer line, or the class that most people chose.
-        word_ends: number of words revealed by the end of each clue, if the mode counts words.
-        sex, minimum_age, radius: whose age at death is asked for, and the years within which a guess counts as right.
-        votes: how people voted: classes, and how many people chose each.
-        is_check: whether it is an attention check, which itself says what to answer and is not part of the dataset.
-    """
+    """A question as it was when the session was created."""
 
     question_id: str
-    clues: tuple[str, ...]
-    answer: str = ""
-    word_ends: tuple[int, ...] = ()
-    sex: str = ""
+    clues: tuple[str, ...]  # in order; a question without clues of its own is one clue
+    answer: str = ""  # its answer line, or the class that most people chose
+    word_ends: tuple[int, ...] = ()  # number of words revealed by the end of each clue, if the mode counts words
+    sex: str = ""  # whose age at death is asked for
     minimum_age: int = 0
-    radius: int = 0
-    votes: tuple[tuple[str, int], ...] = ()
-    is_check: bool = False
+    radius: int = 0  # years within which a guess counts as right
+    votes: tuple[tuple[str, int], ...] = ()  # classes, and how many people chose each
+    is_check: bool = False  # whether it is an attention check, which itself says what to answer and is not part of the dataset
 
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the operator decided.
-
-    Attributes:
-        questions: in no particular order.
-        players: how many may join.
-        until: ISO 8601, UTC.
-        consent: what players agree to, plain text.
-        seed: for the players' orders of questions.
-        mode: sessions from before there were modes do not state it.
-        personal: whether each player needs a key of their own.
-    """
+    """What the operator decided."""
 
     dataset: str
-    questions: tuple[SessionQuestion, ...]
-    players: int
-    until: str
-    consent: str
-    seed: str
-    mode: ModeKey = "every-clue"
-    personal: bool = False
+    questions: tuple[SessionQuestion, ...]  # in no particular order
+    players: int  # how many may join
+    until: str  # ISO 8601, UTC
+    consent: str  # what players agree to, plain text
+    seed: str  # for the players' orders of questions
+    mode: ModeKey = "every-clue"  # sessions from before there were modes do not state it
+    personal: bool = False  # whether each player needs a key of their own
 
     def player_keys(self) -> list[str]:
         """Return the keys with which players of a personal session join: 32 hexadecimal digits each."""

@@ -58,11 +58,7 @@ NUMERALS = {str(n): word for word, n in ROMAN.items()}
 
 
 def normalise(text: str) -> str:
-    """Return a text in lower case and single spaces, initials joined, without accents, markup, punctuation and leading article.
-
-    >>> normalise("The <i>U. S.</i>  Café")
-    'us cafe'
-    """
+    """Return a text in lower case with single spaces and joined initials: no accents, markup, punctuation or leading article."""
     return re.sub(r"^(the|an?)\s+(?=\S)", "", with_article(text))
 
 

@@ -51,32 +51,20 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerLine:
-    """A parsed answer line.
+    """A parsed answer line."""
 
-    Attributes:
-        accept, prompt, reject: normalised forms, by the verdict on a guess that equals one of them.
-        prompted, rejected: phrases to prompt on and to reject, as words that carry meaning.
-        uncertain: parts of accepted phrases that may or may not be alternatives, as in ``accept Paris, France``.
-        verbatim: accepted phrases with their articles. They decide if the line rejects the phrase with another article.
-    """
-
-    accept: frozenset[str]
+    accept: frozenset[str]  # normalised forms, by the verdict on a guess that equals one of them
     prompt: frozenset[str]
     reject: frozenset[str]
     phrases: tuple[Phrase, ...] = ()
-    prompted: frozenset[tuple[str, ...]] = frozenset()
+    prompted: frozenset[tuple[str, ...]] = frozenset()  # phrases to prompt on and to reject, as words that carry meaning
     rejected: frozenset[tuple[str, ...]] = frozenset()
-    uncertain: frozenset[tuple[str, ...]] = frozenset()
-    verbatim: frozenset[str] = frozenset()
+    uncertain: frozenset[tuple[str, ...]] = frozenset()  # parts of accepted phrases that may be alternatives: Paris, France
+    verbatim: frozenset[str] = frozenset()  # accepted phrases with articles, if the line rejects one with another article
     prompts_on_parts: bool = False
 
     def grade(self, guess: str | None) -> Verdict:
-        """Return the verdict on a guess. ``prompt`` means that a moderator would ask for more; it does not count as right.
-
-        >>> from data.quizbowl.answer_lines import parse_answer_line
-        >>> parse_answer_line("Paris [prompt on France]").grade("the City of paris"), parse_answer_line("Paris").grade("Paris!")
-        ('reject', 'accept')
-        """
+        """Return the verdict on a guess. ``prompt`` means that a moderator would ask for more; it does not count as right."""
         judgement = self._decide(guess)
         if judgement is None or judgement.outcome == "reject":
             return "reject"
@@ -141,10 +129,8 @@ class AnswerLine:
                 same_numbers = _digits(words) in (_digits(phrase.words), _digits(phrase.required))
                 if same_numbers and any(_is_near(guess, form) for guess in spellings):
                     return Judgement("review", f"it is spelled nearly like {phrase.form!r}")
-                if same_numbers and any(
-                    len(guess) > 3 and form.startswith(guess) and len(guess) >= MIN_ABBREVIATION_SHARE * len(form)
-                    for guess in spellings
-                ):
+                least = max(4, MIN_ABBREVIATION_SHARE * len(form))
+                if same_numbers and any(form.startswith(guess) and len(guess) >= least for guess in spellings):
                     return Judgement("review", f"it is the beginning of {phrase.form!r}")
         return Judgement("reject", NO_MATCH)
 

@@ -57,20 +57,12 @@ def words(text: str, stated: int | None = None) -> list[Word]:
 
 
 def count_words(text: str) -> int:
-    """Count the words of a text that are read aloud.
-
-    >>> count_words('For 10 points, [read slowly] name this river')
-    6
-    """
+    """Count the words of a text that are read aloud."""
     return sum(word.counts for word in words(text))
 
 
 def words_in_power(text: str, stated: int | None = None) -> int | None:
-    """Count the words before the first power mark: a correct buzz at one of them earns a power. None for a text without a mark.
-
-    >>> words_in_power('This city (“SIT-ee”) on the Seine (*) is the capital of France.')
-    5
-    """
+    """Count the words before the first power mark: a correct buzz at one of them earns a power. None without a mark."""
     mark = re.search(POWER_MARK, text)
     if mark is None:
         return None

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 from anyascii import anyascii
 
-from data.duckdb_and_polars import ArrowStream, execute
+from data.duckdb_and_polars import execute, execute_with
 from data.store import run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.audit import new_event, system_user
@@ -126,7 +126,8 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
 
         def change(connection: duckdb.DuckDBPyConnection) -> None:
             dataset = dataset_of(connection, run)
-            _add_corrections(connection, objects, dataset, run, corrections, by)
+            _record(connection, dataset, run, corrections, by)
+            _check_guesses(connection, objects, run)
             review(connection, objects, [run])
             run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
             renew_revisions(connection, [dataset])
@@ -155,7 +156,6 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
         if not drawn:
             raise NothingToDraw(run)
         _record(connection, dataset, run, drawn, by)
-        connection.execute("drop table given")
         renew_revisions(connection, [dataset])
 
     store.write(change, lambda _: [new_event("drew_for_review", by, run=run, grades=str(len(drawn)))])
@@ -183,47 +183,37 @@ def dataset_of(connection: duckdb.DuckDBPyConnection, run: str) -> str:
     return find_run(connection, run)[0]
 
 
-def _add_corrections(
-    connection: duckdb.DuckDBPyConnection,
-    objects: Objects,
-    dataset: str,
-    run: str,
-    corrections: Sequence[Correction],
-    by: str | None,
-) -> None:
-    _record(connection, dataset, run, corrections, by)
+def _check_guesses(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
+    """Raise ``NoSuchGuess`` if the run has no such guess as one that was just recorded."""
     responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
-    never = among_states(NEVER_RIGHT, "r")
     unknown = connection.execute(
-        f"""select question_id, clue, guess from given g where nth not in (
-            select nth from given g join {responses} r on r.question_id = g.question_id and r.guess is not distinct from g.guess
-            where (g.clue is null or g.clue = r.clue) and not {never}) order by nth limit 1"""
+        f"""select question_id, clue, guess from recorded where nth not in (
+            select nth from recorded g join {responses} r on r.question_id = g.question_id
+                and r.guess is not distinct from g.guess
+            where (g.clue is null or g.clue = r.clue) and not {among_states(NEVER_RIGHT, "r")}) order by nth limit 1"""
     ).fetchone()
     if unknown:
         question_id, clue, guess = unknown
         where = f"question {question_id!r}" if clue is None else f"clue {clue} of question {question_id!r}"
         raise NoSuchGuess(f"the run did not answer {where} with {guess!r}")
-    connection.execute("drop table given")
 
 
 def _record(
     connection: duckdb.DuckDBPyConnection, dataset: str, run: str, entries: Iterable[Sequence[object]], by: str | None
 ) -> None:
-    """Add rows with the fields of ``Correction`` to the log. They are also in a new temporary table ``given``."""
+    """Add rows with the fields of ``Correction`` to the log. They are also in a new temporary table ``recorded``."""
     schema = {
         "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
         "nth": pl.Int32,
     }  # fmt: skip
     table = pl.DataFrame([(*row, nth) for nth, row in enumerate(entries, 1)], schema=schema, orient="row")
-    given = ArrowStream(table)
-    connection.execute("create or replace temp table given as select * from given")
-    del given
+    execute_with(connection, table, "create or replace temp table recorded as from given")
     connection.execute(
         """insert into corrections by name
         select $dataset as dataset, $run as run,
             nth + (select coalesce(max(number), 0) from corrections where run = $run) as number, question_id, clue, guess,
             correct, make_timestamp(epoch_us(now())) as corrected_at, $by as corrected_by, note
-        from given order by nth""",
+        from recorded order by nth""",
         {"dataset": dataset, "run": run, "by": system_user() if by is None else by},
     )
 

@@ -131,19 +131,16 @@ class Objects:
         name = f"{kind}/dataset={dataset}/run={run}/{secrets.token_hex(8)}.parquet"
         try:
             draft = self.files.draft(_file(name))
+            try:
+                rows = write(draft)
+                size, digest = fingerprint(draft)
+                self.files.add(_file(name), draft)
+                self._compared[name] = (self._state(name), None)
+            except BaseException:
+                draft.unlink(missing_ok=True)
+                raise
         except OSError as error:
             raise StoreError(f"the store cannot be written: {reason(error)}") from error
-        try:
-            rows = write(draft)
-            size, digest = fingerprint(draft)
-            self.files.add(_file(name), draft)
-            self._compared[name] = (self._state(name), None)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise StoreError(f"the store cannot be written: {reason(error)}") from error
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
         self.added.append(name)
         return StoredObject(kind, dataset, run, self.form if form is None else form, name, rows, size, digest)
 
@@ -352,11 +349,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path
 
 
 def graded_kind(kind: Kind, grading: str) -> str:
-    """Return the kind of the objects that hold the grades or the statistics of a further grading.
-
-    >>> graded_kind("statistics", "reviewed")
-    'statistics.reviewed'
-    """
+    """Return the kind of the objects that hold the grades or the statistics of a further grading."""
     return f"{kind}.{grading}"
 
 

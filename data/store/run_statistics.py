@@ -38,18 +38,11 @@ class _Batch(NamedTuple):
 
 
 class _Clues(NamedTuple):
-    """The questions of a dataset, and the human curves at their clues.
+    """The questions of a dataset, and the human curves at their clues."""
 
-    Attributes:
-        positions: position of each question, by id.
-        first: index, among all clues, of the first clue of the question at each position; the last entry is the
-            number of clues. Shape (questions + 1,).
-        curves: NaN if there is no value, shape (curves, clues); None if the dataset has no human curves.
-    """
-
-    positions: pl.DataFrame
-    first: Ints
-    curves: Floats | None
+    positions: pl.DataFrame  # position of each question, by id
+    first: Ints  # index of the first clue of the question at each position and, last, the number of clues; (questions + 1,)
+    curves: Floats | None  # NaN if there is no value, shape (curves, clues); None if the dataset has no human curves
 
 
 def derive(
@@ -216,18 +209,12 @@ def _write(
     kind: str,
 ) -> list[StoredObject]:
     tables = [_statistics(batch) for batch in batches if len(batch.run)]
-    table = pl.concat(tables).sort("run", "position") if tables else None
+    by_run = pl.concat(tables).sort("position").partition_by("run", include_key=False, as_dict=True) if tables else {}
     written = []
     for number, part in enumerate(group):
-        rows = EMPTY if table is None else table.slice(*_span(table["run"].to_numpy(), number)).drop("run")
+        rows = by_run.get((number,), EMPTY)
         written.append(objects.add(kind, dataset, part.run, partial(_write_rows, connection, rows), EDITION))
     return written
-
-
-def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
-    """Return where the rows of one run begin and how many there are. ``run`` must be ascending."""
-    first, end = np.searchsorted(run, [number, number + 1])
-    return int(first), int(end - first)
 
 
 def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, path: Path) -> int:

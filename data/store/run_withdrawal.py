@@ -32,8 +32,13 @@ def withdraw(store: Store, run: str, by: str | None, reason: str | None = None) 
 
     ``by`` is the name of the caller's token, None for the operating-system user.
     """
-    event = partial(new_event, "withdrew", by, run=run, reason=reason)
-    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by, reason=reason), -1, event)
+    sql = """update runs set withdrawn_at = make_timestamp(epoch_us(now())), withdrawn_by = $by, withdrawn_reason = $reason
+        where run = $run"""
+
+    def change(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute(sql, {"by": by, "reason": reason, "run": run})
+
+    return _change(store, run, change, -1, partial(new_event, "withdrew", by, run=run, reason=reason))
 
 
 def delete(store: Store, run: str, by: str | None) -> None:
@@ -61,27 +66,41 @@ def restore(store: Store, run: str, by: str | None = None) -> bool:
 
     Raises ``NoSuchRun``, ``StoreError`` or, if the questions were replaced and the new ones do not fit, ``CannotRestore``.
     """
-    event = partial(new_event, "restored", by, run=run)
-    return _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1, event)
+
+    def change(connection: duckdb.DuckDBPyConnection) -> None:
+        responses = store.objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+        missing = f"select 1 from {responses} anti join clues using (dataset, question_id, clue) limit 1"
+        gone = connection.execute(missing).fetchone()
+        ungraded = connection.execute(
+            f"""select 1 from {responses} r join questions q using (dataset, question_id)
+            where r.graded in ('answer', 'prompt') and q.answer is null limit 1"""
+        ).fetchone()
+        if gone or ungraded:
+            why = "it answers some that are gone" if gone else "nothing is left to grade it by"
+            raise CannotRestore(f"the questions of its dataset were replaced, and {why}")
+        sql = "update runs set withdrawn_at = null, withdrawn_by = null, withdrawn_reason = null where run = $r"
+        connection.execute(sql, {"r": run})
+
+    return _change(store, run, change, 1, partial(new_event, "restored", by, run=run))
 
 
 def _change(
     store: Store,
     run: str,
-    needed: Callable[[bool], bool],
-    change: Callable[[duckdb.DuckDBPyConnection, str], None],
+    change: Callable[[duckdb.DuckDBPyConnection], None],
     sign: Literal[1, -1],
     event: Callable[[], AuditEvent],
 ) -> bool:
+    """Restore a run that is withdrawn (sign 1), or withdraw one that is not (sign -1)."""
     # Checked before the catalogue is copied, and again in the copy: another process may have been faster.
-    if not needed(find_run(store.snapshot().connection, run)[1]):
+    if find_run(store.snapshot().connection, run)[1] != (sign == 1):
         return False
 
     def write(connection: duckdb.DuckDBPyConnection) -> bool:
         dataset, withdrawn = find_run(connection, run)
-        if not needed(withdrawn):
+        if withdrawn != (sign == 1):
             return False
-        change(connection, run)
+        change(connection)
         difficulty.add_accuracies(connection, store.objects, [run], sign)
         difficulty.derive(connection, dataset)  # it may depend on the runs that are not withdrawn
         renew_revisions(connection, [dataset])
@@ -96,28 +115,3 @@ def find_run(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool
     if row is None:
         raise NoSuchRun(run)
     return row[0], row[1]
-
-
-def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None, reason: str | None) -> None:
-    connection.execute(
-        """update runs set withdrawn_at = make_timestamp(epoch_us(now())), withdrawn_by = $by, withdrawn_reason = $reason
-        where run = $r""",
-        {"r": run, "by": by, "reason": reason},
-    )
-
-
-def _restore(connection: duckdb.DuckDBPyConnection, run: str, store: Store) -> None:
-    responses = store.objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
-    gone = connection.execute(f"select 1 from {responses} anti join clues using (dataset, question_id, clue) limit 1").fetchone()
-    ungraded = connection.execute(
-        f"""select 1 from {responses} r join questions q using (dataset, question_id)
-        where r.graded in ('answer', 'prompt') and q.answer is null limit 1"""
-    ).fetchone()
-    if gone or ungraded:
-        raise CannotRestore(
-            "the questions of its dataset were replaced, and "
-            + ("it answers some that are gone" if gone else "nothing is left to grade it by")
-        )
-    connection.execute(
-        "update runs set withdrawn_at = null, withdrawn_by = null, withdrawn_reason = null where run = $r", {"r": run}
-    )

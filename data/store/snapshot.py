@@ -31,33 +31,20 @@ SHARE_OF_MEMORY = 0.25  # of the run cache's capacity; values that are read toge
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One version of the store and a cursor on it. Everything read through it belongs to the same version.
+    """One version of the store and a cursor on it. Everything read through it belongs to the same version."""
 
-    Attributes:
-        version: never reused.
-        connection: a cursor, for one thread.
-        states: of each dataset, in the order of datasets. Results computed from a dataset hold for every version in which the
-            dataset's revision is the same.
-        run_cache: values of single runs, kept as long as the base of their dataset is the same.
-        grading: name of the grading under which responses and statistics are read; blank for each run's first grading. A run
-            without this grading is read under its first one.
-        graded: name of the object with a run's grades, by run. Empty for the first gradings.
-        hidden: datasets that are stored but left out.
-        people: id of the run of the human collection that is read instead of the imported people; blank to read those.
-        marks_disputed: whether responses have a column ``disputed``; see ``Objects.graded_responses``.
-        results: what ``once_per_snapshot`` keeps, for this snapshot and those derived from it.
-    """
-
-    version: str
-    connection: duckdb.DuckDBPyConnection
+    version: str  # never reused
+    connection: duckdb.DuckDBPyConnection  # a cursor, for one thread
+    # In the order of datasets. Results computed from a dataset hold for every version in which its revision is the same.
     states: Mapping[str, State] = field(default_factory=dict)
     run_cache: RunCache = field(default_factory=RunCache)
     objects: Objects = field(default_factory=lambda: Objects(StoreFiles(Path())))
-    grading: str = ""
-    graded: Mapping[str, str] = field(default_factory=dict)
-    hidden: frozenset[str] = frozenset()
-    people: str = ""
-    marks_disputed: bool = False
+    grading: str = ""  # by which runs are read; blank for each run's first grading, as for a run without this one
+    graded: Mapping[str, str] = field(default_factory=dict)  # name of the object with a run's grades, unless they are the first
+    hidden: frozenset[str] = frozenset()  # datasets that are stored but left out
+    people: str = ""  # the run of the human collection that is read instead of the imported people; blank to read those
+    marks_disputed: bool = False  # whether responses have a column ``disputed``; see ``Objects.graded_responses``
+    # What ``once_per_snapshot`` keeps, for this snapshot and those derived from it.
     results: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def with_grading(self, grading: str) -> Snapshot:

@@ -57,26 +57,17 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class AccessRecord(msgspec.Struct, frozen=True):
-    """The tokens, readers and link key that the register keeps.
+    """The tokens, readers and link key that the register keeps."""
 
-    Attributes:
-        tokens: all tokens, including revoked ones, in the order in which they were created.
-        private: readers of each private dataset, stored or not: names of tokens, and ``user:NAME`` for users of a proxy.
-        link_key: in hexadecimal; blank before the first link.
-    """
-
-    tokens: tuple[Token, ...] = ()
-    private: dict[str, tuple[str, ...]] = {}
-    link_key: str = ""
+    tokens: tuple[Token, ...] = ()  # all, including revoked ones, in the order in which they were created
+    private: dict[str, tuple[str, ...]] = {}  # by private dataset, stored or not: names of tokens, and ``user:NAME`` of a proxy
+    link_key: str = ""  # in hexadecimal; blank before the first link
 
     def find(self, token: str) -> Token | None:
         """Return the entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
         digest = _digest(token[:MAX_TOKEN_LENGTH])
-        match = None
-        for known in self.tokens:
-            if hmac.compare_digest(known.digest, digest):
-                match = known
-        return match
+        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, digest)]
+        return matches[-1] if matches else None
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):

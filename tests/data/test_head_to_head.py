@@ -2,46 +2,45 @@
 
 import pytest
 
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import FACTS, put, write
 
 EXPOSURES = "question_id,match_id,team,heard_words,ended_by\n"
 BUZZES = "question_id,match_id,team,word,correct\n"
 # Two rooms of two teams. q1 is answered in both, which ends it for the others; q2 in the second room, at its end.
 ROOMS = EXPOSURES + ("q1,a,Ash,,\nq1,a,Oak,4,Ash\nq1,b,Elm,,\nq1,b,Yew,8,Elm\nq2,a,Ash,,\nq2,a,Oak,,\nq2,b,Elm,,\nq2,b,Yew,,\n")
 RIGHT = BUZZES + "q1,a,Ash,3,true\nq1,b,Elm,7,true\nq2,a,Oak,1,false\nq2,b,Yew,8,true\n"
+# Exposures, buzzes, and the difficulty of both questions, by what keeps teams from playing head to head.
+OTHERS = {
+    "not-ended": (ROOMS.replace("4,Ash", ",").replace("8,Elm", ","), RIGHT, [0.5, 0.75]),
+    "two-were-right": (ROOMS, RIGHT + "q2,b,Elm,8,true\n", [0.5, 0.5]),
+    "rooms-of-one": (EXPOSURES + "q1,a,Ash,,\nq1,b,Elm,6,Yew\nq2,a,Ash,,\n", BUZZES + "q1,a,Ash,5,true\n", [0.5, 1.0]),
+}
 
 
-def facts(store):
-    rows = store.snapshot().rows("select question_id, difficulty, difficulty_source from questions order by 1")
-    return store.snapshot().rows("select head_to_head from datasets")[0][0], rows
+def facts(store, dataset):
+    """Return whether teams played head to head, and how difficult the questions are."""
+    rows = store.snapshot().rows(
+        "select difficulty, difficulty_source from questions where dataset = $d order by question_id", {"d": dataset}
+    )
+    return store.snapshot().rows("select head_to_head from datasets where dataset = $d", {"d": dataset}), rows
 
 
-def test_difficulty_is_counted_by_rooms(store, tmp_path):
-    put(store, write(tmp_path / "toy", exposures=ROOMS, buzzes=RIGHT))
-    assert facts(store) == (True, [("q1", 0.0, "rooms"), ("q2", 0.5, "rooms")])
-    shares = store.snapshot().rows("select max(team_share), max(survival) from curves group by question_id order by question_id")
+def test_difficulty_is_counted_by_rooms_or_teams(store, tmp_path):
+    bundles = {"toy": (ROOMS, RIGHT, []), **OTHERS}
+    put(store, *(
+        write(tmp_path / name, FACTS | {"dataset": name}, exposures=exposures, buzzes=buzzes)
+        for name, (exposures, buzzes, _) in bundles.items()
+    ))  # fmt: skip
+    assert facts(store, "toy") == ([(True,)], [(0.0, "rooms"), (0.5, "rooms")])
+    shares = store.snapshot().rows(
+        "select max(team_share), max(survival) from curves where dataset = 'toy' group by question_id order by question_id"
+    )
     assert shares[0] == (0.5, pytest.approx(0.625)), "the share of teams stops at 1/2"
+    for name, (_, _, difficulty) in OTHERS.items():
+        assert facts(store, name) == ([(False,)], [(value, "human") for value in difficulty]), name
 
 
-@pytest.mark.parametrize(
-    ("exposures", "buzzes", "difficulty"),
-    [
-        # No question was ended by another team.
-        (ROOMS.replace("4,Ash", ",").replace("8,Elm", ","), RIGHT, [0.5, 0.75]),
-        # Two teams of a room were right, so they did not play for the same question.
-        (ROOMS, RIGHT + "q2,b,Elm,8,true\n", [0.5, 0.5]),
-        # Rooms of one team.
-        (EXPOSURES + "q1,a,Ash,,\nq1,b,Elm,6,Yew\nq2,a,Ash,,\n", BUZZES + "q1,a,Ash,5,true\n", [0.5, 1.0]),
-    ],
-)
-def test_otherwise_difficulty_is_counted_by_teams(store, tmp_path, exposures, buzzes, difficulty):
-    put(store, write(tmp_path / "toy", exposures=exposures, buzzes=buzzes))
-    head_to_head, rows = facts(store)
-    assert not head_to_head and [row[1:] for row in rows] == [(value, "human") for value in difficulty]
-
-
-def test_people_can_come_later(store, tmp_path):
-    put(store, write(tmp_path / "toy"))
-    assert not facts(store)[0]
-    put(store, write(tmp_path / "toy", exposures=ROOMS, buzzes=RIGHT))
-    assert facts(store)[0]
+def test_people_can_come_later(toy, folder):
+    assert facts(toy, "toy")[0] == [(False,)]
+    put(toy, write(folder, exposures=ROOMS, buzzes=RIGHT))
+    assert facts(toy, "toy")[0] == [(True,)]

@@ -51,10 +51,14 @@ HAND = {
 }  # fmt: skip
 
 
+EMPTY = duckdb.connect(config={"threads": 1})  # which examples fill one after the other
+create_schema(EMPTY)
+
+
 def derived(questions):
     """Return the curves that the table holds for questions of (clue ends, teams), by question."""
-    connection = duckdb.connect(config={"threads": 1})
-    create_schema(connection)
+    connection = EMPTY.cursor()
+    connection.execute("delete from clues; delete from exposures; delete from buzzes")
     for index, (ends, teams) in enumerate(questions):
         for clue, end in enumerate(ends):
             connection.execute("insert into clues values ('d', $q, $c, '', $e, 0, 1)", {"q": str(index), "c": clue, "e": end})
@@ -67,7 +71,6 @@ def derived(questions):
                 connection.execute("insert into buzzes values ('d', $q, $m, $t, $k, $w, $c, $y, null)", values)
     human_curves.derive(connection, "d")
     rows = connection.execute("select * exclude (dataset) from curves order by question_id, clue").fetchall()
-    connection.close()
     return {q: [row[1:] for row in rows if row[0] == str(q)] for q in range(len(questions))}
 
 

@@ -35,7 +35,7 @@ def check_reading_while_writing(reader, writer):
     readers = [threading.Thread(target=read) for _ in range(3)]
     for thread in readers:
         thread.start()
-    for index in range(1, 12):
+    for index in range(1, 8):
         writer.write(note(f"n{index:02}"))
     stop.set()
     for thread in readers:

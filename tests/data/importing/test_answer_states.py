@@ -13,7 +13,7 @@ from tests.helpers.bundle_factory import put, put_answers, rows, write
 # Guesses that the rules would grade as right stand in rows that are never right.
 STATES = """question_id,clue,guess,confidence,state
 q1,0,Rome,0.25,
-q1,1,Paris,,
+q1,1,Paris,NaN,
 q1,2,Paris,,unparsed
 q2,0,Nile,,abstained
 q2,1,Nile,0.75,answered
@@ -47,12 +47,6 @@ def test_a_column_says_the_state(states, tmp_path):
         assert put_answers(states, tmp_path, bundle_factory.in_format(STATES, ending), f"run.{ending}").stored == [run]
     assert rows(states, "select question_id, items, correct from statistics order by 1") == [("q1", 1, 0), ("q2", 1, 1)]
     assert put_answers(states, tmp_path, STATES.replace("unparsed", "abstained")).stored == [], "another run"
-
-
-def test_a_guess_without_a_confidence_is_kept(toy, tmp_path):
-    put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,\nq1,2,Paris,nan\nq2,1,Nile,NaN\n")
-    unsure = (None, 1.0, "no_confidence", "answer")
-    assert rows(toy, ALL) == [*STORED[:2], ("q1", 2, "Paris", *unsure), ("q2", 1, "Nile", *unsure)]
 
 
 def test_what_a_state_rules_out_is_left_out(toy, tmp_path):

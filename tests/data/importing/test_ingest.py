@@ -1,7 +1,5 @@
 """Imports at the same time as others, with little memory, and of large files."""
 
-import itertools
-import multiprocessing
 import random
 import re
 
@@ -9,57 +7,16 @@ import duckdb
 import pytest
 
 from data.importing import ingest, table_contract
-from data.importing.report import Refused, Report
+from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.importing.table_contract import responses_columns, stage
 from data.importing.table_files import TableFile
 from data.store import StoreError, open_store
 from tests.helpers import bundle_factory as bundles
 
-NEW_PROCESS = multiprocessing.get_context("spawn")
-
 
 def models(store):
     return [row[0] for row in store.snapshot().rows("select model from runs order by position")]
-
-
-def test_an_import_begins_again_when_somebody_else_wrote(store, tmp_path, monkeypatch):
-    folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
-    run_checks, tries = ingest.run_checks, []
-
-    def interrupted(area, options):
-        run_checks(area, options)
-        tries.append(options.model)
-        if len(tries) == 1:
-            bundles.put(store, folder, model="other")
-
-    monkeypatch.setattr(ingest, "run_checks", interrupted)
-    report = bundles.put(store, folder, model="mine")
-    assert tries == ["mine", "other", "mine"]
-    assert models(store) == ["other", "mine"]
-    assert "dataset toy: 2 questions, already there" in report.lines  # as reported by the second try
-    assert store.snapshot().rows("select count(*) from questions") == [(2,)]
-
-
-def _import_run(folder, run, model, ready):
-    store = open_store(folder, threads=1)
-    ready.wait()
-    ingest.import_paths(store, [run], ImportOptions(dataset="toy", model=model))
-
-
-def test_concurrent_imports_of_two_processes_are_both_stored(toy, tmp_path):
-    run = tmp_path / "run.csv"
-    run.write_text(bundles.RESPONSES)
-    ready = NEW_PROCESS.Barrier(2)
-    processes = [NEW_PROCESS.Process(target=_import_run, args=(toy.files.root, run, name, ready)) for name in "ab"]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(300)
-        assert process.exitcode == 0
-    assert sorted(models(toy)) == ["a", "b"]
-    positions = toy.snapshot().rows("select count(distinct position), count(distinct run) from runs")
-    assert positions == [(2, 2)]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +37,9 @@ def test_limits_of_the_machine_are_reported(store, tmp_path, monkeypatch, error,
     assert store.version() == "0"
 
 
-def test_little_memory_is_enough(tmp_path):
-    store = open_store(tmp_path / "store", threads=1, memory_limit="200MB")
-    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="m")
-    assert models(store) == ["m"]
-
-
-def test_progress_names_what_is_done(store, tmp_path):
-    steps = []
+def test_progress_names_what_is_done(tmp_path):
+    """Little memory is enough."""
+    steps, store = [], open_store(tmp_path / "store", threads=1, memory_limit="200MB")
     folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
     ingest.import_paths(
         store, [folder], ImportOptions(model="m"), names=["upload.zip"], progress=lambda *step: steps.append(step)
@@ -125,9 +77,13 @@ def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
 
 
 def test_names_with_invisible_characters_are_refused(toy, tmp_path):
-    for name, where in itertools.product(("gpt\x07", "gpt\n4", "\u202egpt", "gpt\u2066"), ("model", "elicitation")):
-        with pytest.raises(Refused, match="control character"):
-            bundles.put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.5\n", **{where: name})
+    names = ["gpt\x07", "gpt\n4", "\u202egpt", "gpt\u2066"]
+    lines = [f'q1,0,Rome,0.5,"{name}",e\nq1,0,Rome,0.5,m{number},"{name}"\n' for number, name in enumerate(names)]
+    path = tmp_path / "run.csv"
+    path.write_text("".join(["question_id,clue,guess,confidence,model,elicitation\n", *lines]))
+    problems = bundles.refusal(toy, path, dataset="toy").problems
+    assert sorted((p.column, p.value) for p in problems) == sorted((c, name) for c in ("model", "elicitation") for name in names)
+    assert all("control character" in problem.reason for problem in problems)
 
 
 def test_names_in_any_script_are_accepted(toy, tmp_path):

@@ -81,14 +81,53 @@ GOOD = HEADER + "q1,0,Rome,0.5\n"
 PARQUET = parquet(question_id=["q1"], clue=[0], confidence=[0.5])
 LONG = ("q1,0,Rome,0.5\n" * 20_000).encode()  # more than one block of a compressor
 
-RESPONSES = {
-    # columns
-    "a missing column": (csv("question,clue,confidence\nq1,0,0.5\n"), [(1, "question_id", None, "this column is missing; is 'question' meant? The file has: question, clue, confidence")]),
+UNREADABLE = {
     "no confidence of any kind": (csv("question_id,clue,guess\nq1,0,Rome\n"), [
         (1, "confidence", None, "one of confidence, token_logprobs and options is required; the file has: question_id, clue, guess"),
     ]),
     "a column that stands twice": (csv("question_id,clue,clue,confidence\nq1,0,0,1\n"), [(1, "clue", None, "this column is in the header twice")]),
-    # cells
+    "an empty file": (csv(""), [(None, None, None, "the file is empty")]),
+    "a header only": (csv(HEADER), [(None, None, None, "there are no rows below the header")]),
+    "a blank first line": (csv("\n" + GOOD), [(1, None, None, "the first line is blank; it must name the columns")]),
+    "a header that does not close its quotes": (csv('question_id,"clue\n"'), [
+        (1, None, 'question_id,"clue\n', "the first line must name the columns; this one does not end, or leaves a quote open"),
+    ]),
+    "too few and too many fields": (csv(GOOD + "q1,1\nq1,2,Rome,0.5,extra\n"), [
+        (3, None, "q1,1", "2 fields where the header has 4"), (4, None, "q1,2,Rome,0.5,extra", "5 fields where the header has 4"),
+    ]),
+    "white space for a row": (csv(GOOD + "  \n"), [(3, None, "  ", "1 field where the header has 4")]),
+    "line breaks in quotes before a short row": (csv(HEADER + 'q1,0,"Ro\n\nme",0.5\nq1\n'), [(5, None, "q1", "1 field where the header has 4")]),
+    "CR LF before a short row": (csv(GOOD.replace("\n", "\r\n") + "q1\r\n"), [(3, None, "q1", "1 field where the header has 4")]),
+    "a quote that is not closed": (csv(GOOD + 'q1,1,"Rome,0.5\nq1,2,Rome,0.5\n'), [(3, None, 'q1,1,"Rome,0.5\nq1,2,Rome,0.5', OPEN_QUOTE)]),
+    "text behind a quote": (csv(GOOD + 'q1,1,"Ro"me,0.5\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
+    "mixed line ends and a short row": (csv(HEADER + "q1,0,Rome,0.5\r\nq1\n"), [(3, None, "q1", "1 field where the header has 4")]),
+    "mixed line ends and an open quote": (csv(HEADER + 'q1,0,Rome,0.5\r\nq1,1,"Ro"me,0.5\r\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
+    "Latin-1": (csv((GOOD + "q1,1,Orl\xe9ans,0.5\n").encode("latin-1")), [(3, None, r"q1,1,Orl\xe9ans,0.5\n", "the text is not UTF-8; save the file as UTF-8")]),
+    "Latin-1 in the header": (csv("question_id,clue,confidence,pr\xe9nom\n".encode("latin-1")), [
+        (1, None, r"fidence,pr\xe9nom\n", "the text is not UTF-8; save the file as UTF-8"),
+    ]),
+    "UTF-16": (csv(GOOD.encode("utf-16")), [(1, None, r"\xff\xfeq\x00u\x00e\x00s\x00t", "the text is not UTF-8; save the file as UTF-8")]),
+    "truncated gzip": ({"run.csv.gz": gzip.compress(HEADER.encode() + LONG)[:-200]}, [
+        (None, None, None, "the gzip data is damaged or cut short (Compressed file ended before the end-of-stream marker was reached); create or download the file again"),
+    ]),
+    "damaged gzip": ({"run.csv.gz": gzip.compress(LONG, mtime=0)[:300] + b"\0" * 50}, "the gzip data is damaged or cut short"),
+    "truncated zstd": ({"run.csv.zst": zstd.compress(LONG)[:-10]}, "the zstd data is damaged or cut short"),
+    "damaged zstd": ({"run.csv.zst": zstd.compress(LONG)[:20] + b"\xff" * 30}, "the zstd data is damaged or cut short"),
+    "gzip of nothing": ({"run.csv.gz": gzip.compress(b"")}, [(None, None, None, "the gzip file holds nothing")]),
+    "a Parquet file that is none": ({"run.parquet": GOOD.encode()}, [
+        (None, None, None, "this is not a Parquet file: it does not begin with the bytes PAR1"),
+    ]),
+    "a truncated Parquet file": ({"run.parquet": PARQUET[:-40]}, "this Parquet file is damaged or cut short; write or download it again"),
+    "a Parquet file whose middle is gone": ({"run.parquet": PARQUET[:4] + b"\0" * 60 + PARQUET[64:]}, "this Parquet file is damaged or cut short; write or download it again"),
+    "Latin-1 in JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": 0.5}\n{"question_id": "q\xe9"}\n'}, [
+        (2, None, r'on_id": "q\xe9"}\n', "the text is not UTF-8; save the file as UTF-8"),
+    ]),
+    "one list of JSON": ({"run.json": b'[{"question_id": "q1", "clue": 0, "confidence": 0.5}]'}, [
+        (1, None, None, "this is one JSON list; write JSON Lines, an object on each line"),
+    ]),
+}  # fmt: skip
+RESPONSES = {
+    "a missing column": (csv("question,clue,confidence\nq1,0,0.5\n"), [(1, "question_id", None, "this column is missing; is 'question' meant? The file has: question, clue, confidence")]),
     "a confidence in percent": (csv(HEADER + "q1,0,Rome,0.5\nq1,1,Rome,80\n"), [(3, "confidence", "80", TOO_HIGH)]),
     "a negative confidence": (csv(HEADER + "q1,0,Rome,-0.1\n"), [(2, "confidence", "-0.1", "must lie in [0, 1]")]),
     "NaN without a guess": (csv(HEADER + "q1,0,,NaN\n"), [(2, "confidence", None, NEEDED)]),
@@ -147,47 +186,11 @@ RESPONSES = {
     "several faults in one row, one to a cell": (csv(HEADER + "q9,x,Rome,80\n"), [
         (2, "clue", "x", "must be a whole number"), (2, "confidence", "80", TOO_HIGH), (2, "question_id", "q9", "no such question in dataset toy"),
     ]),
-    # files
-    "an empty file": (csv(""), [(None, None, None, "the file is empty")]),
-    "a header only": (csv(HEADER), [(None, None, None, "there are no rows below the header")]),
-    "a blank first line": (csv("\n" + GOOD), [(1, None, None, "the first line is blank; it must name the columns")]),
-    "a header that does not close its quotes": (csv('question_id,"clue\n"'), [
-        (1, None, 'question_id,"clue\n', "the first line must name the columns; this one does not end, or leaves a quote open"),
-    ]),
-    "too few and too many fields": (csv(GOOD + "q1,1\nq1,2,Rome,0.5,extra\n"), [
-        (3, None, "q1,1", "2 fields where the header has 4"), (4, None, "q1,2,Rome,0.5,extra", "5 fields where the header has 4"),
-    ]),
-    "white space for a row": (csv(GOOD + "  \n"), [(3, None, "  ", "1 field where the header has 4")]),
     "blank lines before a bad row": (csv(HEADER + "\n\nq1,0,Rome,0.5\n\nq1,1,Rome,2\n"), [(6, "confidence", "2", TOO_HIGH)]),
     "line breaks in quotes before a bad row": (csv(HEADER + 'q1,0,"Ro\n\nme",0.5\nq1,1,"a\r\nb",2\nq1,2,"a\n""b",x\n'), [
         (5, "confidence", "2", TOO_HIGH), (7, "confidence", "x", "must be a number"),
     ]),
-    "line breaks in quotes before a short row": (csv(HEADER + 'q1,0,"Ro\n\nme",0.5\nq1\n'), [(5, None, "q1", "1 field where the header has 4")]),
-    "CR LF before a short row": (csv(GOOD.replace("\n", "\r\n") + "q1\r\n"), [(3, None, "q1", "1 field where the header has 4")]),
-    "a quote that is not closed": (csv(GOOD + 'q1,1,"Rome,0.5\nq1,2,Rome,0.5\n'), [(3, None, 'q1,1,"Rome,0.5\nq1,2,Rome,0.5', OPEN_QUOTE)]),
-    "text behind a quote": (csv(GOOD + 'q1,1,"Ro"me,0.5\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
-    "mixed line ends and a short row": (csv(HEADER + "q1,0,Rome,0.5\r\nq1\n"), [(3, None, "q1", "1 field where the header has 4")]),
     "mixed line ends and a bad cell": (csv(HEADER + 'q1,0,"Ro\nme",0.5\r\nq1,1,Rome,2\n'), [(4, "confidence", "2", TOO_HIGH)]),
-    "mixed line ends and an open quote": (csv(HEADER + 'q1,0,Rome,0.5\r\nq1,1,"Ro"me,0.5\r\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
-    "Latin-1": (csv((GOOD + "q1,1,Orl\xe9ans,0.5\n").encode("latin-1")), [(3, None, r"q1,1,Orl\xe9ans,0.5\n", "the text is not UTF-8; save the file as UTF-8")]),
-    "Latin-1 in the header": (csv("question_id,clue,confidence,pr\xe9nom\n".encode("latin-1")), [
-        (1, None, r"fidence,pr\xe9nom\n", "the text is not UTF-8; save the file as UTF-8"),
-    ]),
-    "UTF-16": (csv(GOOD.encode("utf-16")), [(1, None, r"\xff\xfeq\x00u\x00e\x00s\x00t", "the text is not UTF-8; save the file as UTF-8")]),
-    # packed files
-    "truncated gzip": ({"run.csv.gz": gzip.compress(HEADER.encode() + LONG)[:-200]}, [
-        (None, None, None, "the gzip data is damaged or cut short (Compressed file ended before the end-of-stream marker was reached); create or download the file again"),
-    ]),
-    "damaged gzip": ({"run.csv.gz": gzip.compress(LONG, mtime=0)[:300] + b"\0" * 50}, "the gzip data is damaged or cut short"),
-    "truncated zstd": ({"run.csv.zst": zstd.compress(LONG)[:-10]}, "the zstd data is damaged or cut short"),
-    "damaged zstd": ({"run.csv.zst": zstd.compress(LONG)[:20] + b"\xff" * 30}, "the zstd data is damaged or cut short"),
-    "gzip of nothing": ({"run.csv.gz": gzip.compress(b"")}, [(None, None, None, "the gzip file holds nothing")]),
-    # Parquet
-    "a Parquet file that is none": ({"run.parquet": GOOD.encode()}, [
-        (None, None, None, "this is not a Parquet file: it does not begin with the bytes PAR1"),
-    ]),
-    "a truncated Parquet file": ({"run.parquet": PARQUET[:-40]}, "this Parquet file is damaged or cut short; write or download it again"),
-    "a Parquet file whose middle is gone": ({"run.parquet": PARQUET[:4] + b"\0" * 60 + PARQUET[64:]}, "this Parquet file is damaged or cut short; write or download it again"),
     "a bad row of a Parquet file": ({"run.parquet": parquet(question_id=["q1", "q1"], clue=[0, 1], confidence=[0.5, float("inf")])}, [
         (2, "confidence", "inf", NOT_FINITE),
     ]),
@@ -196,7 +199,6 @@ RESPONSES = {
         (1, "clue", "[0]", "must be a whole number"), (1, "confidence", "true", "must be a number"),
         (1, "token_logprobs", "[x]", "must be a list of finite numbers"), (1, "correct", "{'a': 1}", "must be true, false or a number"),
     ]),
-    # JSON Lines
     "a bad line of JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": 0.5}\n\n{"question_id": "q1"\n[1]\nnull\n'}, [
         (3, None, '{"question_id": "q1"', "this line is not a JSON object"), (4, None, "[1]", "this line is not a JSON object"),
         (5, None, "null", "this line is not a JSON object"),
@@ -210,29 +212,38 @@ RESPONSES = {
     "blank lines before a bad line of JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": 0.5}\r\n\r\n  \r\n{"question_id": "q2", "clue": 0, "confidence": 5}\r\n'}, [
         (4, "confidence", "5", TOO_HIGH),
     ]),
-    "Latin-1 in JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": 0.5}\n{"question_id": "q\xe9"}\n'}, [
-        (2, None, r'on_id": "q\xe9"}\n', "the text is not UTF-8; save the file as UTF-8"),
-    ]),
-    "one list of JSON": ({"run.json": b'[{"question_id": "q1", "clue": 0, "confidence": 0.5}]'}, [
-        (1, None, None, "this is one JSON list; write JSON Lines, an object on each line"),
-    ]),
     "a missing key of JSON": ({"run.jsonl": b'{"clue": 0, "confidence": 0.5}\n'}, [(1, "question_id", None, "this column is missing; the file has: clue, confidence")]),
 }  # fmt: skip
+
+
+def check(problems, expected, folder):
+    """Check the problems of a file: line, column, value and reason, or only how the reason begins."""
+    if isinstance(expected, str):
+        ((*place, reason),) = problems
+        assert place == [None, None, None] and reason.startswith(expected) and str(folder) not in reason
+    else:
+        assert problems == expected
+
+
+def test_unreadable_responses(toy_store, tmp_path):
+    """All of them are imported together, so that the problems of one do not hide those of another."""
+    cases = {}
+    for number, (files, expected) in enumerate(UNREADABLE.values()):
+        ((name, content),) = files.items()
+        cases[f"{number}-{name}"] = expected
+        (tmp_path / f"{number}-{name}").write_bytes(content)
+    problems = refusal(toy_store, *map(tmp_path.joinpath, cases), form="responses", dataset="toy", model="new").problems
+    assert {problem.file for problem in problems} == {*cases}
+    for case, expected in cases.items():
+        check([(p.line, p.column, p.value, p.reason) for p in problems if p.file == case], expected, tmp_path)
 
 
 @pytest.mark.parametrize("case", RESPONSES)
 def test_responses(toy_store, tmp_path, case):
     files, expected = RESPONSES[case]
     ((name, content),) = files.items()
-    path = tmp_path / name
-    path.write_bytes(content)
-    result = reported(toy_store, path, form="responses", dataset="toy", model="new")
-    if isinstance(expected, str):
-        assert [row[:3] for row in result] == [(None, None, None)]
-        assert result[0][3].startswith(expected)
-        assert str(tmp_path) not in result[0][3]
-    else:
-        assert result == expected
+    (tmp_path / name).write_bytes(content)
+    check(reported(toy_store, tmp_path / name, form="responses", dataset="toy", model="new"), expected, tmp_path)
 
 
 OPTIONS = dict.fromkeys(
@@ -324,7 +335,7 @@ def spoilt(content):
     return content[:60] + b"\xff" * 20 + content[80:]
 
 
-UNREADABLE = {
+OTHERS = {
     "notes.txt": (b"Dear all,\nhello\n", "the format is not recognised (its columns: Dear all, ); this version reads: "),
     "table.zip": (b"PK\x03\x04 and then nothing", "the zip is damaged or cut short (File is not a zip file)"),
     "photo.csv": (b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
@@ -340,12 +351,12 @@ UNREADABLE = {
 
 
 def test_files_that_cannot_be_read_are_refused(toy_store, tmp_path):
-    for name, (content, _) in UNREADABLE.items():
+    for name, (content, _) in OTHERS.items():
         (tmp_path / name).write_bytes(content)
-    problems = refusal(toy_store, *(tmp_path / name for name in UNREADABLE), dataset="toy", model="m").problems
-    assert sorted(problem.file for problem in problems) == sorted(UNREADABLE)
+    problems = refusal(toy_store, *(tmp_path / name for name in OTHERS), dataset="toy", model="m").problems
+    assert sorted(problem.file for problem in problems) == sorted(OTHERS)
     for problem in problems:
-        assert problem.reason.startswith(UNREADABLE[problem.file][1]), problem
+        assert problem.reason.startswith(OTHERS[problem.file][1]), problem
 
 
 # -- bundles ---------------------------------------------------------------------------------------------------------
@@ -362,8 +373,9 @@ FACTS = {
     "a bad kind": (NEW | {"kind": "quiz"}, [("/dataset.json", None, "kind", "quiz", KINDS)]),
     "a bad id": (NEW | {"dataset": "New Set"}, [("/dataset.json", None, "dataset", "New Set", "a dataset id is made of a-z, 0-9 and -")]),
     "an empty id": (NEW | {"dataset": ""}, [("/dataset.json", None, "dataset", "", "a dataset id is made of a-z, 0-9 and -")]),
-    "wrong types": (NEW | {"title": 5, "simulated": "yes"}, [
-        ("/dataset.json", None, "simulated", '"yes"', "must be true or false"), ("/dataset.json", None, "title", "5", "must be text"),
+    "wrong types": (NEW | {"title": 5, "simulated": "yes", "private": "yes"}, [
+        *(("/dataset.json", None, name, '"yes"', "must be true or false") for name in ("simulated", "private")),
+        ("/dataset.json", None, "title", "5", "must be text"),
     ]),
     "bad classes": (NEW | {"classes": ["a", "a"]}, [("/dataset.json", None, "classes", '["a", "a"]', "must be a list of different names")]),
     "no classes": (NEW | {"classes": []}, [("/dataset.json", None, "classes", "[]", "must be a list of different names")]),
@@ -386,7 +398,7 @@ VOTES = "question_id,class,votes\n"
 LAST_WORD = "the question has 16 words, numbered from 0; its end is 16"
 BUNDLES = {
     "no questions file": ({"questions": None}, [("questions.csv", None, None, None, "the bundle has no such file")]),
-    "no questions": ({"questions": "question_id\n", "clues": None}, [("dataset.json", None, None, None, "the dataset has no questions")]),
+    "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "there are two tables of questions: questions.csv, questions.jsonl")]),
     "a question twice": ({"questions": bundles.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question is in the file already")]),
     "ids that browsers take out of addresses": ({"questions": "question_id\n..\n.\nok\n", "clues": None}, [
         ("questions.csv", 2, "question_id", "..", "this id cannot be part of an address"), ("questions.csv", 3, "question_id", ".", "this id cannot be part of an address"),
@@ -394,18 +406,22 @@ BUNDLES = {
     "a difficulty": ({"questions": "question_id,difficulty\nq1,1.5\nq2,-1\n"}, [
         ("questions.csv", 2, "difficulty", "1.5", "must lie in [0, 1]"), ("questions.csv", 3, "difficulty", "-1", "must lie in [0, 1]"),
     ]),
-    "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "there are two tables of questions: questions.csv, questions.jsonl")]),
     "a clue twice": ({"clues": bundles.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question is in the file already")]),
     "a clue left out": ({"clues": bundles.CLUES.replace("q1,1,", "q1,4,")}, [
         ("clues.csv", 4, "clue", "2", "clues must be numbered from 0 without gaps; this question has no clue 1"),
     ]),
     "a clue of no question": ({"clues": bundles.CLUES + "q3,0,text,4\n"}, [("clues.csv", 7, "question_id", "q3", "no such question in this bundle")]),
+    "LifeEval about nobody": ({"facts": NEW | {"kind": "lifeeval"}, "clues": None, "questions": "question_id,sex,minimum_age,radius\na,,130,5\nb,other,30,0\n"}, [
+        ("questions.csv", 2, "sex", None, "a LifeEval question needs this"), ("questions.csv", 2, "minimum_age", "130", "must lie in [0, 119]"),
+        ("questions.csv", 3, "sex", "other", "must be one of: male, female"), ("questions.csv", 3, "radius", "0", "must lie in [1, 120]"),
+    ]),
     "clues that do not go on": ({"clues": bundles.CLUES.replace(",10\n", ",5\n")}, [
         ("clues.csv", 3, "word_end", "5", "a clue must end after the one before it, which ends at word 5"),
     ]),
     "a clue without words": ({"clues": "question_id,clue,text\nq1,0,One two.\nq1,1,\nq2,0,x\n"}, [
         ("clues.csv", 3, "word_end", None, "this clue adds no words to the one before it"),
     ]),
+    "no questions": ({"questions": "question_id\n", "clues": None}, [("dataset.json", None, None, None, "the dataset has no questions")]),
     "a second buzz": ({"buzzes": BUZZES + "q1,m1,Ash,3,true\nq1,m2,Ash,3,true\nq1,m1,Ash,5,false\n"}, [
         ("buzzes.csv", 4, "team", "Ash", "a second buzz of this team on this question in this match"),
     ]),
@@ -439,19 +455,18 @@ BUNDLES = {
         ("votes.csv", 2, "votes", "-1", "must be at least 0"), ("votes.csv", 3, "votes", "0.5", "must be a whole number"),
     ]),
     "votes twice": ({"votes": VOTES + "q1,yes,1\nq1,yes,1\n"}, [("votes.csv", 3, "class", "yes", "votes for this class of the question are in the file already")]),
-    "LifeEval about nobody": ({"facts": NEW | {"kind": "lifeeval"}, "clues": None, "questions": "question_id,sex,minimum_age,radius\na,,130,5\nb,other,30,0\n"}, [
-        ("questions.csv", 2, "sex", None, "a LifeEval question needs this"), ("questions.csv", 2, "minimum_age", "130", "must lie in [0, 119]"),
-        ("questions.csv", 3, "sex", "other", "must be one of: male, female"), ("questions.csv", 3, "radius", "0", "must lie in [1, 120]"),
-    ]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BUNDLES)
-def test_bundles(toy_store, tmp_path, case):
-    tables, expected = BUNDLES[case]
-    result = refusal(toy_store, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
-    wanted = [Problem("new" + ("/" + file if file else ""), *rest) for file, *rest in expected]
-    assert sorted(result, key=repr) == sorted(wanted, key=repr)
+@pytest.mark.parametrize("which", [slice(2), slice(2, 9), slice(9, 11), slice(11, None)], ids=("files", "ids", "ends", "people"))
+def test_bundles(toy_store, tmp_path, which):
+    """Those whose problems are found in the same step are imported together."""
+    paths, expected = [], []
+    for number, (tables, problems) in enumerate([*BUNDLES.values()][which]):
+        facts = tables.get("facts", NEW) | {"dataset": f"new-{number}"}
+        paths.append(bundles.write(tmp_path / f"new-{number}", **tables | {"facts": facts}))
+        expected += [Problem(f"new-{number}" + ("/" + file if file else ""), *rest) for file, *rest in problems]
+    assert sorted(refusal(toy_store, *paths).problems, key=repr) == sorted(expected, key=repr)
 
 
 def test_all_problems_of_all_files_are_reported_together(toy_store, tmp_path):

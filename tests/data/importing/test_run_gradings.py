@@ -17,14 +17,13 @@ q1,1,Paris,0.5,1,1
 q2,1,Nile,1,1,1
 """
 GRADINGS = "select name, position, source from gradings order by position"
-# Files, and the gradings of their runs. None of these needs objects for a further grading.
+HEAD = "model,question_id,clue,guess,confidence"
+# Rows of a model, and the gradings of its run. None of these needs objects for a further grading.
 FEW = {
-    "equal grades": (
-        "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,0\n", [("imported", 0, "import"), ("graded", 1, "rules")],
-    ),
-    "nothing to grade": ("question_id,clue,confidence,correct\nq1,0,0.25,1\n", [("imported", 0, "import")]),
-    "graded only by the rules": ("question_id,clue,guess,confidence\nq1,0,Rome,0.25\n", [("graded", 0, "import")]),
-}  # fmt: skip
+    "equal grades": (f"{HEAD},correct\nm,q1,0,Rome,0.25,0\n", [("imported", 0, "import"), ("graded", 1, "rules")]),
+    "nothing to grade": (f"{HEAD},correct\nn,q1,0,,0.25,1\n", [("imported", 0, "import")]),
+    "graded only by the rules": (f"{HEAD}\no,q1,0,Rome,0.25\n", [("graded", 0, "import")]),
+}
 
 
 def test_the_report_counts_where_rules_and_file_differ(store, folder):
@@ -37,10 +36,14 @@ def test_the_report_counts_where_rules_and_file_differ(store, folder):
 
 
 def test_some_files_give_one_grading_or_equal_ones(store, folder):
-    for case, (responses, gradings) in FEW.items():
-        (run,) = put(store, write(folder, responses=responses), model=case).runs
-        of_run = f"select name, position, source from gradings where run = '{run}' order by position"
-        assert rows(store, of_run) == gradings, case
+    write(folder)
+    for case, (responses, _) in FEW.items():
+        (folder / "responses" / f"{case}.csv").write_text(responses)
+    put(store, folder)
+    of_runs = (
+        "select file_name, list((name, g.position, source) order by g.position) from gradings g join runs using (run) group by 1"
+    )
+    assert dict(rows(store, of_runs)) == {f"toy/responses/{case}.csv": gradings for case, (_, gradings) in FEW.items()}
     assert {part.kind for part in all_objects(store.snapshot().connection)} == {"responses", "statistics"}
 
 

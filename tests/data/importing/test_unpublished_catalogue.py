@@ -95,6 +95,7 @@ def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeyp
     monkeypatch.setattr(ingest, "make_unpublished_catalogue", overtaken)
     report = put(toy, tmp_path / "a.csv", dataset="toy", model="m")
     assert report.stored == report.runs and "already there" in report.lines[-1]
+    assert len(report.lines) == 2, "only the second try is reported"
 
 
 def test_a_clock_that_jumps_ahead_costs_no_run(toy, tmp_path):

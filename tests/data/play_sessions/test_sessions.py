@@ -71,16 +71,14 @@ def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):
     assert Counter(len(clues) for clues, _ in shown) == {1: 2, 2: 2, 3: 1}
 
 
-def test_a_full_session_lets_its_players_come_back(log, secret):
+def test_who_can_join(store, log, secret):
     join(log, secret, ANN)
     join(log, secret, BEN)
     refused("full", join, log, secret, CAT)
-    assert join(log, secret, ANN).joined
-
-
-def test_a_session_that_has_ended_accepts_no_players(store, log):
-    secret = create_session(log, store.snapshot(), "toy", 1, 2, datetime.now(UTC) - timedelta(seconds=1), "")
-    refused("ended", join, log, secret, ANN)
+    assert join(log, secret, ANN).joined, "whoever has joined can come back"
+    ended = create_session(log, store.snapshot(), "toy", 1, 2, datetime.now(UTC) - timedelta(seconds=1), "")
+    refused("ended", join, log, ended, ANN)
+    refused("unknown_session", read_state, log, "x" * 32, ANN)
 
 
 def test_a_session_from_before_there_were_modes_goes_on(log):
@@ -96,13 +94,10 @@ def test_a_session_from_before_there_were_modes_goes_on(log):
     assert session_responses(log, "s" * 32)["guess"].to_list() == ["Rome", "Paris"]
 
 
-def test_an_unknown_link_opens_no_session(log):
-    refused("unknown_session", read_state, log, "x" * 32, ANN)
-
-
 def test_the_run_of_people_holds_what_they_answered(store, log, secret):
     given = {"P001": play(log, secret, ANN, ["Rome", "Paris", "Paris"])[0], "P002": play(log, secret, BEN, ["Nile"] * 3)[0]}
     collect(store, secret)
+    version = store.version()
     ((run, model, respondents),) = store.snapshot().rows("select run, model, respondents from runs where dataset = 'toy'")
     assert (model, respondents) == ("People, 2 players", True)
     snapshot = store.snapshot()
@@ -118,14 +113,8 @@ def test_the_run_of_people_holds_what_they_answered(store, log, secret):
     assert len(expected) == 10
     sql = "select question_id, clue, sample, guess, confidence, correct from responses where run = $run"
     assert sorted(stored_rows(snapshot, sql, {"run": run})) == expected
-
-
-def test_collecting_again_changes_nothing(store, log, secret):
-    play(log, secret, ANN, ["Paris"] * 3)
     collect(store, secret)
-    version = store.version()
-    collect(store, secret)
-    assert store.version() == version
+    assert store.version() == version, "collecting again changes nothing"
 
 
 def test_an_unfinished_question_is_not_collected(log, secret):

@@ -86,25 +86,18 @@ def test_long_texts_take_linear_time(part):
 
 
 def test_ticks_are_at_the_words_of_buzzes(store, folder):
+    """They distinguish models from people."""
     questions = 'question_id,text,answer\nq1,"Ann (“AN”) saw <i>the&nbsp;sea</i>. (*) She [emphasize] wept.",Ann\n'
-    buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,0\nq1,m1,Birch,3,1\nq1,m2,Cedar,5,1\n"
-    bundles.put(store, bundles.write(folder, questions=questions, clues=None, buzzes=buzzes))
+    exposures = "question_id,match_id,team,team_kind\nq1,m1,Ash,human\nq1,m1,Birch,human\nq1,m2,M1,model\n"
+    buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,0\nq1,m1,Birch,3,1\nq1,m2,M1,5,1\n"
+    bundles.put(store, bundles.write(folder, questions=questions, clues=None, exposures=exposures, buzzes=buzzes))
     shown = question(store.snapshot(), Selection("toy"), "q1")
     assert [(clue.text, clue.word_end) for clue in shown.clues] == [
         ("Ann (“AN”) saw <i>the&nbsp;sea</i>.", 3), ("(*) She [emphasize] wept.", 5),
     ]  # fmt: skip
+    assert [(buzz.team, buzz.word) for buzz in shown.model_buzzes] == [("M1", 5)]
     first, second = markup(clue_text(shown, 0, quizbowl=True)).split("<li")[1:]
     assert first.index("saw") < first.index("Ash: incorrect buzz at word 1") < first.index("<i>the\xa0sea</i>")
-    assert "Birch" not in first
-    assert second.index("She") < second.index("Birch: correct buzz at word 3") < second.index("wept") < second.index("Cedar")
-
-
-def test_ticks_distinguish_models_from_people(store, folder):
-    exposures = "question_id,match_id,team,team_kind\nq1,m1,Ash,human\nq1,m1,M1,model\n"
-    buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,0\nq1,m1,M1,1,1\n"
-    bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))
-    shown = question(store.snapshot(), Selection("toy"), "q1")
-    assert [(buzz.team, buzz.word) for buzz in shown.model_buzzes] == [("M1", 1)]
-    text = markup(clue_text(shown, 0, quizbowl=True))
-    assert "Ash: incorrect buzz at word 1" in text and "M1 (model): correct buzz at word 1" in text
-    assert 'class="tick right model"' in text and 'class="tick wrong"' in text
+    assert "Birch" not in first and 'class="tick wrong"' in first
+    assert second.index("She") < second.index("Birch: correct buzz at word 3") < second.index("wept")
+    assert second.index("wept") < second.index("M1 (model): correct buzz at word 5") and 'class="tick right model"' in second

@@ -91,57 +91,39 @@ def contents(folder):
     return {path: path.readlink() if path.is_symlink() else path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def a_text(path, store):
-    path.write_text("mine")
-
-
-def a_database(path, store):
-    with duckdb.connect(path) as connection:
-        connection.execute("create table ducklake_table (table_name text)")
-
-
-def a_lake_of_somebody_else(path, store):
-    query(path, "create table lab.main.runs (a int)", mode="")
-
-
-def a_catalogue_of_a_store(path, store):
-    shutil.copy(store.catalogue(), path)
-
-
-def a_folder(path, store):
+def a_folder(path):
     path.mkdir()
     (path / "file").write_text("mine")
+    return path
 
 
-def a_folder_of_other_files_beside(path, store):
-    a_folder(path.with_name(f"{path.name}.files"), store)
+def beside(path):
+    return path.with_name(f"{path.name}.files")
 
 
-def a_file_beside(path, store):
-    path.with_name(f"{path.name}.files").write_text("mine")
-
-
-def a_link_beside(path, store):
-    a_folder(path.with_name("other"), store)
-    path.with_name(f"{path.name}.files").symlink_to(path.with_name("other"))
-
-
-OTHERS = [
-    a_text, a_database, a_lake_of_somebody_else, a_catalogue_of_a_store, a_folder, a_folder_of_other_files_beside, a_file_beside,
-    a_link_beside,
-]  # fmt: skip
+# What can be at the path of a lake, or beside it, and is not a lake of a store.
+OTHERS = {
+    "text": lambda path, store: path.write_text("mine"),
+    "database": lambda path, store: duckdb.connect(path).execute("create table ducklake_table (table_name text)").close(),
+    "lake of somebody else": lambda path, store: query(path, "create table lab.main.runs (a int)", mode=""),
+    "catalogue of a store": lambda path, store: shutil.copy(store.catalogue(), path),
+    "folder": lambda path, store: a_folder(path),
+    "folder beside": lambda path, store: a_folder(beside(path)),
+    "file beside": lambda path, store: beside(path).write_text("mine"),
+    "link beside": lambda path, store: beside(path).symlink_to(a_folder(path.with_name("other"))),
+}
 
 
 def test_nothing_but_a_lake_is_replaced(toy, tmp_path):
-    for put_there in OTHERS:
-        path = tmp_path / put_there.__name__ / "lab.ducklake"
+    for what, put_there in OTHERS.items():
+        path = tmp_path / what / "lab.ducklake"
         path.parent.mkdir()
         put_there(path, toy)
         before = contents(path.parent)
         assert before
         with pytest.raises(StoreError, match="choose another path"):
             make_lake(toy, path)
-        assert contents(path.parent) == before, put_there
+        assert contents(path.parent) == before, what
 
 
 def test_a_path_in_the_store_is_refused(toy, tmp_path):

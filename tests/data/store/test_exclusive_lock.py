@@ -12,7 +12,7 @@ from data.store.register import LockLost, exclusive_lock
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 
-WRITERS, WRITES = 4, 2
+WRITERS, WRITES = 3, 2
 
 # flock grants every lock; copies of the catalogue are slow enough for writers to meet.
 WITHOUT_FLOCK = f"""

@@ -6,7 +6,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from data.store import StoreError, migrations, open_store
@@ -14,7 +13,6 @@ from data.store.backup import back_up
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.models import names_of
 from data.store.repair import damage_of
-from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, put_file, write
 from tests.helpers.metric_digests import metric_values
@@ -200,17 +198,6 @@ def test_values_that_the_earlier_schema_cannot_hold_wait(older, later_version):
             lambda connection: connection.execute("update runs set region = 'north'") and renew_revisions(connection, ["toy"])
         )
         assert later.snapshot().rows("select distinct region from runs") == [("north",)]
-
-
-def test_files_of_an_earlier_form_lack_new_columns(tmp_path, monkeypatch):
-    monkeypatch.setitem(ADDED, "responses", {0: ("token_logprobs",)})
-    with duckdb.connect() as connection:
-        rows = "select {} from (select " + ", ".join(f"null as {name}" for name in TYPES["responses"]) + ")"
-        copy_rows(connection, "responses", rows.format("*"), tmp_path / "earlier", form=0)
-        columns = connection.execute(f"describe from read_parquet('{tmp_path / 'earlier'}')").fetchall()
-        assert [name for name, *_ in columns] == [name for name in TYPES["responses"] if name != "token_logprobs"]
-        with pytest.raises(StoreError, match="no room for token_logprobs"):
-            copy_rows(connection, "responses", rows.format("* replace ([0.5] as token_logprobs)"), tmp_path / "lost", form=0)
 
 
 @pytest.fixture(scope="module")

@@ -42,10 +42,13 @@ def test_a_file_put_in_place_of_another_is_used(log, tmp_path):
 
 
 def test_an_answer_is_seen_by_whoever_opens_the_file_next(log, tmp_path):
-    assert log.player("s", "p") == (0, {})
+    assert log.player("s", "p") == (0, {}) and log.player("s", "q") is None
     log.add_answer("s", "p", 0, 3, "first")
-    assert folder_log(tmp_path).player("s", "p") == (0, {3: "first"})
     assert folder_log(tmp_path).answers("s") == [(0, 3, "first")]
+    log.add_answer("s", "p", 0, 4, "second")
+    assert [folder_log(tmp_path).player("s", "p", since=step) for step in (0, 4, 5)] == [
+        (0, {3: "first", 4: "second"}), (0, {4: "second"}), (0, {}),
+    ]  # fmt: skip
 
 
 def test_a_statement_that_fails_leaves_the_log_usable(log):
@@ -100,13 +103,6 @@ def test_an_answer_during_an_erasure_reaches_nobody_else(log):
     log.join("s", "p", 10)
     log.add_answer("s", "p", place, 5, "late")
     assert log.player("s", "p") == (1, {})
-
-
-def test_a_player_is_read_from_a_step_on(log):
-    for step in range(3):
-        log.add_answer("s", "p", 0, step, f"answer {step}")
-    assert log.player("s", "p", since=1) == (0, {1: "answer 1", 2: "answer 2"})
-    assert log.player("s", "p", since=3) == (0, {}) and log.player("s", "q") is None
 
 
 def test_a_log_of_the_version_before_is_used_further(older, tmp_path):

@@ -10,7 +10,7 @@ from data.store import open_store
 from data.store.backup import back_up, restore_backup
 from data.store.errors import NeedsMigration
 from data.store.repair import damage_of, inspect_version, repair_objects
-from data.store.run_files import Objects, copy_rows, stored_objects
+from data.store.run_files import ADDED, TYPES, Objects, copy_rows, stored_objects
 from tests.helpers.bundle_factory import in_format, put, put_file, rows, write
 
 RESPONSES = """model,question_id,clue,guess,confidence,prompt,shots
@@ -50,12 +50,14 @@ def test_files_of_every_form_are_read_together(toy):
         for form in (1, 2, 3):
             copy = partial(copy_rows, connection, "responses", sql, form=form)
             older.append(added.add("responses", "toy", f"run{form}", copy, form))
+            written = connection.execute(f"describe from read_parquet('{added.path(older[-1].name)}')").fetchall()
+            assert {*TYPES["responses"]} - {name for name, *_ in written} == {*ADDED["responses"][form]}
         for parts in ([older[0]], older[:2], older, [part, *older], [older[1], part]):
             relation = added.relation("responses", parts)
             counts = connection.execute(f"select run, count(*), count(attributes) from {relation} group by 1").fetchall()
             assert {*counts} == {(each.run, each.rows, 2 if each is part else 0) for each in parts}
         copy = partial(copy_rows, connection, "responses", f"from {toy.objects.relation('responses', [part])}", form=2)
-        with pytest.raises(NeedsMigration):
+        with pytest.raises(NeedsMigration, match="no room for attributes, state"):
             added.add("responses", "toy", "new", copy, 2)
         for name in added.added:
             added.remove(name)

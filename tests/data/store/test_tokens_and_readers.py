@@ -31,10 +31,6 @@ def test_a_token_is_found_only_by_itself_and_never_stored(tokens):
     kept = b"".join(path.read_bytes() for path in tokens.register.folder.iterdir())
     assert not any(token.encode() in kept or token.removeprefix("clueline_").encode() in kept for token in made.values())
     assert all(len(token) >= 9 + 43 for token in made.values())  # 256 bits take 43 characters of 6 bits
-
-
-def test_nobody_else_can_read_the_file(tokens):
-    tokens.create("ann")
     assert stat.S_IMODE((tokens.register.folder / "tokens.json").stat().st_mode) == 0o600
 
 
@@ -108,10 +104,10 @@ def test_a_name_belongs_to_one_token_for_good(tokens):
         tokens.revoke("carl")
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "-a", ".a", "a\n", "a/b", "é", "x" * 65, "open"])
-def test_a_bad_name_is_refused(tokens, name):
-    with pytest.raises(TokenError, match="cannot be a token's name"):
-        tokens.create(name)
+def test_a_bad_name_is_refused(tokens):
+    for name in ("", " ", "a b", "-a", ".a", "a\n", "a/b", "é", "x" * 65, "open"):
+        with pytest.raises(TokenError, match="cannot be a token's name"):
+            tokens.create(name)
     assert tokens.all() == []
 
 

@@ -3,33 +3,37 @@
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import PEOPLE, VOTED, rows
 
+ENDS = {0: 0, 4: 0, 5: 1, 9: 1, 10: 2, 15: 2, 16: 2}  # the clue of a buzz at a word
+BUZZES = "question_id,match_id,team,word,correct\n"
+# A bundle in which buzzes imply exposures.
+IMPLIED = {
+    "exposures": "question_id,match_id,team,team_kind\nq2,m9,Robot,model\n",
+    "buzzes": BUZZES + "q1,m1,Ash,1,false\nq1,m1,Robot,2,false\n",
+}
+
 
 def test_exposures_and_buzzes_are_imported(store, folder):
-    report = bundles.put(store, bundles.write(folder, **PEOPLE))
-    assert report.lines[2:] == ["dataset toy: 4 exposures imported", "dataset toy: 3 buzzes imported"]
-    assert rows(store, "select question_id, match_id, team, team_kind, word, clue, correct, guess from buzzes order by all") == [
+    ends = {"buzzes": BUZZES + "".join(f"q1,m{word},Ash,{word},yes\n" for word in ENDS)}
+    report = bundles.put(store, *(
+        bundles.write(folder / name, bundles.FACTS | {"dataset": name}, **people)
+        for name, people in {"ends": ends, "implied": IMPLIED, "toy": PEOPLE}.items()
+    ))  # fmt: skip
+    assert {"dataset toy: 4 exposures imported", "dataset toy: 3 buzzes imported"} < {*report.lines}
+    assert report.repaired == {"buzzes without an exposure; their teams count as having heard the question": len(ENDS) + 2}
+    buzzes = (
+        "select question_id, match_id, team, team_kind, word, clue, correct, guess from buzzes where dataset = 'toy' order by all"
+    )
+    assert rows(store, buzzes) == [
         ("q1", "m1", "Birch", "human", 7, 1, True, "Paris"),
         ("q1", "m2", "Robot", "model", 16, 2, False, "Lyon"),
         ("q2", "m1", "Ash", "human", 3, 0, False, "Ganges"),
     ]
-    assert rows(store, "select question_id, team, heard_words, ended_by from exposures order by all") == [
+    exposures = "select question_id, team, {} from exposures where dataset = '{}' order by all"
+    assert rows(store, exposures.format("heard_words, ended_by", "toy")) == [
         ("q1", "Ash", 8, "Birch"), ("q1", "Birch", 8, "Birch"), ("q1", "Robot", None, None), ("q2", "Ash", None, None),
     ]  # fmt: skip
-
-
-def test_a_buzz_is_in_the_first_clue_that_ends_after_it(store, folder):
-    clues = {0: 0, 4: 0, 5: 1, 9: 1, 10: 2, 15: 2, 16: 2}
-    lines = "".join(f"q1,m{word},Ash,{word},yes\n" for word in clues)
-    bundles.put(store, bundles.write(folder, buzzes=f"question_id,match_id,team,word,correct\n{lines}"))
-    assert dict(rows(store, "select word, clue from buzzes where correct")) == clues
-
-
-def test_a_buzz_implies_an_exposure(store, folder):
-    exposures = "question_id,match_id,team,team_kind\nq2,m9,Robot,model\n"
-    buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,false\nq1,m1,Robot,2,false\n"
-    report = bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))
-    assert report.repaired == {"buzzes without an exposure; their teams count as having heard the question": 2}
-    assert rows(store, "select question_id, team, team_kind, heard_words from exposures order by all") == [
+    assert dict(rows(store, "select word, clue from buzzes where dataset = 'ends' and correct")) == ENDS
+    assert rows(store, exposures.format("team_kind, heard_words", "implied")) == [
         ("q1", "Ash", "human", None), ("q1", "Robot", "model", None), ("q2", "Robot", "model", None),
     ]  # fmt: skip
 

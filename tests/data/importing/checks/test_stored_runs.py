@@ -121,16 +121,20 @@ OTHER_ANSWERS = [
 
 
 def test_other_answers_are_a_run_of_their_own(put):
-    for answers, words in OTHER_ANSWERS:
-        report = put("second.csv", graded(SECOND[: len(answers)], answers))
-        (second,) = report.runs
-        assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
-        assert report.warnings == [
-            f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {put.run}, which "
-            f"{words}"
-        ]
-        withdraw(put.store, second, None)
-    assert grades(put, "") == [FIRST]
+    def of_models(name, files):
+        """Import several files as one, in which each has a model of its own."""
+        texts = [(number, *text.splitlines()) for number, text in enumerate(files)]
+        lines = [f"{line},m{number}" for number, _, *answers in texts for line in answers]
+        return put(name, "\n".join([f"{texts[0][1]},model", *lines]), model=None)
+
+    first = of_models("first.csv", [graded(FIRST)] * len(OTHER_ANSWERS))
+    report = of_models("second.csv", [graded(SECOND[: len(answers)], answers) for answers, _ in OTHER_ANSWERS])
+    assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
+    assert report.warnings == [
+        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {run}, which {words}"
+        for second, run, (_, words) in zip(report.runs, first.runs, OTHER_ANSWERS, strict=True)
+    ]
+    assert [grades(put, "", run=run) for run in first.runs] == [[FIRST]] * len(first.runs)
     put("part.csv", graded("1", ("q1,2,Paris,0.5",)))
     assert "the store has 2 runs, the last of them run " in put("other.csv", graded("1", ("q1,2,Paris,0.75",))).warnings[0]
     assert put("first.csv", graded(FIRST)).warnings == []

@@ -22,25 +22,25 @@ def write(tmp_path):
     return lambda **changes: write_database(tmp_path / "buzzes.db", **changes)
 
 
-def test_questions_and_games_of_a_database_are_read(store, write):
-    report = bundles.put(store, write())
-    assert rows(store, "select question_id, text, answer, category, subcategory from questions order by all") == [
+def test_questions_and_games_of_a_database_are_read(tried, write):
+    report = tried(write())
+    assert tried.rows("select question_id, text, answer, category, subcategory from questions order by all") == [
         ("11", ANN, "<b><u>Ann</u></b>", "Literature", "Poems"),
         ("21", "This unit of force is Bob.", "Bob", "Science", None),
         ("22", "This SI unit of force is Bob.", "Bob", "Science", None),
     ]  # fmt: skip
-    assert rows(store, "select question_id, clue, word_end from clues order by all") == [
+    assert tried.rows("select question_id, clue, word_end from clues order by all") == [
         ("11", 0, 3), ("11", 1, 9), ("21", 0, 6), ("22", 0, 7),
     ]  # fmt: skip
-    assert rows(store, "select dataset, title, kind, source from datasets") == [
+    assert tried.rows("select dataset, title, kind, source from datasets") == [
         ("autumn-open", "Autumn Open", "incremental", "Buzzpoints of Site North, Site South")
     ]
 
-    assert rows(store, BUZZES) == [
+    assert tried.rows(BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("21", "game 1", 6, 0, False), ("22", "game 2", 4, 0, True),
     ]  # fmt: skip
     heard = "select question_id, match_id, heard_words, count(*), count(ended_by) from exposures group by all order by all"
-    assert rows(store, heard) == [("11", "game 1", 6, 2, 2), ("21", "game 1", None, 2, 0), ("22", "game 2", 5, 2, 2)]
+    assert tried.rows(heard) == [("11", "game 1", 6, 2, 2), ("21", "game 1", None, 2, 0), ("22", "game 2", 5, 2, 2)]
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
         "games that read more tossups than their packet has, counted as having read the packet": 1,
@@ -62,7 +62,7 @@ def test_teams_have_pseudonyms_unless_names_are_kept(store, write):
     assert not any(name in texts for _, _, name, _ in ROWS["player"])
 
 
-def test_buzzes_are_repaired_by_rules(store, write):
+def test_buzzes_are_repaired_by_rules(tried, write):
     extra = [
         (5, 1, 1, 11, 3, -5),  # the first buzz again
         (6, 2, 1, 21, 2, 0), (7, 2, 1, 21, 4, 10),  # a team buzzes twice: the correct buzz counts
@@ -71,7 +71,7 @@ def test_buzzes_are_repaired_by_rules(store, write):
         (13, 77, 1, 11, 1, 0), (14, 1, 77, 11, 1, 0), (15, 1, 1, 77, 1, 0), (16, 1, 2, 22, 1, 0),
         (17, 4, 2, 11, 1, 0),  # on a tossup of another packet
     ]  # fmt: skip
-    report = bundles.put(store, write(buzz=[*ROWS["buzz"], *extra]))
+    report = tried(write(buzz=[*ROWS["buzz"], *extra]))
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
         "games that read more tossups than their packet has, counted as having read the packet": 1,
@@ -84,26 +84,26 @@ def test_buzzes_are_repaired_by_rules(store, write):
         "buzzes on tossups beyond those that their game read; both teams count as having heard these": 1,
     }
     left_out = "select question_id, match_id, reason, plays from left_out_plays order by all"
-    assert rows(store, left_out) == [
+    assert tried.rows(left_out) == [
         ("21", "game 1", SECOND_BUZZ, 1), ("22", "game 2", OTHER_TEAM, 1), ("22", "game 2", NO_POSITION, 4),
         ("22", "game 2", ANSWERED, 1),
     ]  # fmt: skip
-    assert rows(store, BUZZES) == [
+    assert tried.rows(BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("11", "game 2", 1, 0, False), ("21", "game 1", 4, 0, True),
         ("21", "game 1", 6, 0, False), ("22", "game 2", 4, 0, True),
     ]  # fmt: skip
-    assert rows(store, "select heard_words from exposures where question_id = '21' order by 1") == [(5,), (6,)]
+    assert tried.rows("select heard_words from exposures where question_id = '21' order by 1") == [(5,), (6,)]
 
 
-def test_text_and_real_cells_are_read_as_numbers(store, write):
+def test_text_and_real_cells_are_read_as_numbers(tried, write):
     typeless = SCHEMA.replace(" integer", "").replace("primary key", "")
-    bundles.put(store, write(schema=typeless, buzz=[(1, "1", 1.0, "11", "3", "-5")], game=[("1", "1", "2", "1", 2.0)]))
-    assert rows(store, BUZZES) == [("11", "game 1", 3, 1, False)]
-    assert rows(store, "select count(*) from exposures") == [(4,)]
+    tried(write(schema=typeless, buzz=[(1, "1", 1.0, "11", "3", "-5")], game=[("1", "1", "2", "1", 2.0)]))
+    assert tried.rows(BUZZES) == [("11", "game 1", 3, 1, False)]
+    assert tried.rows("select count(*) from exposures") == [(4,)]
 
 
-def test_unusual_values_are_warned_of(store, write):
-    report = bundles.put(store, write(buzz=[(1, 1, 1, 11, 3, 7), (2, 2, 1, 21, 3, 0)]))
+def test_unusual_values_are_warned_of(tried, write):
+    report = tried(write(buzz=[(1, 1, 1, 11, 3, 7), (2, 2, 1, 21, 3, 0)]))
     assert report.warnings == ["buzzes.db: buzzes with the value 7, which count as correct: 1"]
 
 
@@ -121,7 +121,7 @@ def test_each_question_set_is_a_dataset(store, write, tmp_path):
     assert "dataset all: 3 questions imported" in report.lines
 
 
-def test_an_older_schema_is_read(store, tmp_path):
+def test_an_older_schema_is_read(tried, tmp_path):
     old = SCHEMA.replace("question_set_edition_id", "question_set_id").replace(
         "create table tossup (id integer primary key, question_id integer, question text, answer text, answer_sanitized text)",
         "create table tossup (id integer primary key, packet_id integer, question_number integer, question text, answer text, "
@@ -133,11 +133,11 @@ def test_an_older_schema_is_read(store, tmp_path):
     tossups = [(11, 1, 1, "One two three.", "x", "Science", "Physics"), (12, 1, 2, "Four five.", "y", "Science", "Physics")]
     packets = [(1, 1, "Packet A")]
     path = write_database(tmp_path / "old.db", old, **none, tossup=tossups, packet=packets, buzz=[(1, 1, 1, 12, 1, 10)])
-    bundles.put(store, path)
-    assert rows(store, "select dataset, question_id, category from questions order by all") == [
+    tried(path)
+    assert tried.rows("select dataset, question_id, category from questions order by all") == [
         ("autumn-open", "11", "Science"), ("autumn-open", "12", "Science"),
     ]  # fmt: skip
-    assert rows(store, "select question_id, count(*) from exposures group by all order by all") == [("11", 2), ("12", 2)]
+    assert tried.rows("select question_id, count(*) from exposures group by all order by all") == [("11", 2), ("12", 2)]
 
 
 def with_statement(path, sql):
@@ -178,14 +178,14 @@ def test_a_file_with_changes_in_a_wal_is_refused(store, write):
     assert ("21", "game 1", 3, 0, True) in rows(store, BUZZES)
 
 
-def test_duplicate_numbers_of_tossups_are_counted(store, write):
-    report = bundles.put(store, write(packet_question=[*ROWS["packet_question"], (5, 1, 1, 2), (6, 1, 2, 2)]))
+def test_duplicate_numbers_of_tossups_are_counted(tried, write):
+    report = tried(write(packet_question=[*ROWS["packet_question"], (5, 1, 1, 2), (6, 1, 2, 2)]))
     assert report.repaired["tossups with the number of another one of their packet, which counts instead"] == 1
 
 
-def test_names_of_tables_can_have_capitals(store, write):
-    bundles.put(store, write(schema=SCHEMA.replace("table buzz ", "table Buzz ").replace("buzz_position", "Buzz_Position")))
-    assert len(rows(store, BUZZES)) == 4
+def test_names_of_tables_can_have_capitals(tried, write):
+    tried(write(schema=SCHEMA.replace("table buzz ", "table Buzz ").replace("buzz_position", "Buzz_Position")))
+    assert len(tried.rows(BUZZES)) == 4
 
 
 def test_nothing_is_written_next_to_the_file(store, write):

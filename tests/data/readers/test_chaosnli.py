@@ -52,33 +52,33 @@ def reported(store, *paths, **options):
     return [(problem.line, problem.column, problem.reason) for problem in refused.problems]
 
 
-def test_a_majority_label_that_was_outvoted_is_warned_of(store, tmp_path):
-    report = bundles.put(store, write(tmp_path / "items.jsonl", [item("a#1", majority_label="c"), item("b#2"), item("c#3")]))
+def test_a_majority_label_that_was_outvoted_is_warned_of(tried, tmp_path):
+    report = tried(write(tmp_path / "items.jsonl", [item("a#1", majority_label="c"), item("b#2"), item("c#3")]))
     assert report.warnings == [
         "items.jsonl: 1 item has a majority_label that fewer people chose than another; it is kept as the answer"
     ]
 
 
-def test_items(store, items):
-    report = bundles.put(store, items, dataset="nli")
+def test_items(tried, items):
+    report = tried(items, dataset="nli")
     assert report.lines == [
         "items.jsonl: read as chaosnli", "dataset nli: 3 questions imported", "dataset nli: 300 votes imported",
     ]  # fmt: skip
-    assert rows(store, "select dataset, kind, classes, simulated from datasets") == [
+    assert tried.rows("select dataset, kind, classes, simulated from datasets") == [
         ("nli", "votes", ["entailment", "neutral", "contradiction"], False)
     ]
-    assert rows(store, "select question_id, answer, text, clues from questions order by position") == [
+    assert tried.rows("select question_id, answer, text, clues from questions order by position") == [
         (uid, answer, "Premise: A man sleeps.\nHypothesis: A man dreams.", 1)
         for uid, answer in (("a#1", "entailment"), ("b#2", "contradiction"), ("c#3", "entailment"))
     ]
-    votes = {(question, name): count for question, name, count in rows(store, "select question_id, class, votes from votes")}
+    votes = {(question, name): count for question, name, count in tried.rows("select question_id, class, votes from votes")}
     names = ("entailment", "neutral", "contradiction")
     assert votes == {(uid, name): n for uid, counts in COUNTS.items() for name, n in zip(names, counts, strict=True)}
 
 
-def test_the_earlier_of_two_tied_classes_is_the_answer(store, tmp_path):
-    bundles.put(store, write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
-    assert rows(store, "select dataset, question_id, answer from questions order by position") == [
+def test_the_earlier_of_two_tied_classes_is_the_answer(tried, tmp_path):
+    tried(write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
+    assert tried.rows("select dataset, question_id, answer from questions order by position") == [
         ("chaosnli", "a#1", "entailment"), ("chaosnli", "b#2", "neutral"), ("chaosnli", "c#3", "entailment"),
     ]  # fmt: skip
 
@@ -240,7 +240,7 @@ def test_bad_items_of_alphanli(store, tmp_path, row, reason):
         ("x", None, "chaosnli", "ChaosNLI"),
     ],
 )  # fmt: skip
-def test_parts_of_the_release_have_titles_of_their_own(store, tmp_path, uid, source, dataset, title):
+def test_parts_of_the_release_have_titles_of_their_own(tried, tmp_path, uid, source, dataset, title):
     example = TEXT | ({"source": source} if source else {})
-    bundles.put(store, write(tmp_path / "items.jsonl", [item(uid, example=example, label_counter={"e": 1})]))
-    assert rows(store, "select dataset, title from datasets") == [(dataset, title)]
+    tried(write(tmp_path / "items.jsonl", [item(uid, example=example, label_counter={"e": 1})]))
+    assert tried.rows("select dataset, title from datasets") == [(dataset, title)]

@@ -16,41 +16,41 @@ ANSWERS = """select model, elicitation, question_id, sample, guess, confidence, 
     from responses r join runs using (run) order by model, elicitation, question_id, sample"""
 
 
-def test_records_become_a_dataset_and_a_run_of_right_and_wrong(store, tmp_path):
+def test_records_become_a_dataset_and_a_run_of_right_and_wrong(tried, tmp_path):
     chat = [{"turn_idx": 0, "role": "user", "content": "Which?"}, {"turn_idx": 1, "role": "assistant", "content": "The Po"}]
     turns = {"interaction_type": "multi_turn", "output": None, "messages": chat, "answer_attribution": []}
     failed = {"output": {"raw": []}, "answer_attribution": [], "error": "timeout"}
-    put(store, write_lines(tmp_path / "1_samples.jsonl", [
+    tried(write_lines(tmp_path / "1_samples.jsonl", [
         record("q1"), record("q2", **turns, evaluation={"score": 0.25, "is_correct": False}), record("q3", False, **failed),
         record("q4", evaluation={"score": 4.0, "is_correct": "True"}, answer_attribution=[]),
     ]))  # fmt: skip
-    assert rows(store, "select dataset, kind, source from datasets") == [("rivers", "single", "Every Eval Ever, rivers")]
-    assert rows(store, "select question_id, text, answer, category from questions limit 1") == [
+    assert tried.rows("select dataset, kind, source from datasets") == [("rivers", "single", "Every Eval Ever, rivers")]
+    assert tried.rows("select question_id, text, answer, category from questions limit 1") == [
         ("q1", "Which river is q1?", "Nile or the Nile", "geography")
     ]
-    assert [row[2:] for row in rows(store, ANSWERS)] == [
+    assert [row[2:] for row in tried.rows(ANSWERS)] == [
         ("q1", None, "Nile", None, 1.0, "no_confidence"), ("q2", None, "The Po", None, 0.25, "no_confidence"),
         ("q3", None, None, 0.0, 0.0, None), ("q4", None, "It is the Nile.", None, 1.0, "no_confidence"),
     ]  # fmt: skip
-    assert rows(store, "select elicitation, failed from runs") == [("no confidence", 1)]
+    assert tried.rows("select elicitation, failed from runs") == [("no confidence", 1)]
 
 
-def test_confidences_and_epochs_are_in_metadata(store, tmp_path):
+def test_confidences_and_epochs_are_in_metadata(tried, tmp_path):
     facts = [("1", "0.5"), ("2", "0.75")]
-    put(store, write_lines(tmp_path / "1_samples.jsonl", [
+    tried(write_lines(tmp_path / "1_samples.jsonl", [
         record("q1", epoch == "1", metadata={"epoch": epoch, "confidence": stated}) for epoch, stated in facts
     ]))  # fmt: skip
-    assert rows(store, ANSWERS) == [
+    assert tried.rows(ANSWERS) == [
         ("org/a", "verbalized", "q1", "1", "Nile", 0.5, 1.0, None), ("org/a", "verbalized", "q1", "2", "Nile", 0.75, 0.0, None),
     ]  # fmt: skip
 
 
-def test_models_results_and_filters_are_runs(store, tmp_path):
+def test_models_results_and_filters_are_runs(tried, tmp_path):
     results = [record("q1", right, evaluation_result_id=name) for right, name in ((True, "judge"), (False, "match"))]
     facts = {"subject": "geography", "filter": "lenient"}
     lenient = record("q1", False, model_id="org/b", evaluation_name="rivers/lenient", metadata=facts)
-    put(store, write_lines(tmp_path / "a" / "1_samples.jsonl", [*results, lenient]).parent)
-    assert [(row[0], row[1], row[6]) for row in rows(store, ANSWERS)] == [
+    tried(write_lines(tmp_path / "a" / "1_samples.jsonl", [*results, lenient]).parent)
+    assert [(row[0], row[1], row[6]) for row in tried.rows(ANSWERS)] == [
         ("org/a", "no confidence (judge)", 1.0), ("org/a", "no confidence (match)", 0.0),
         ("org/b", "no confidence (lenient)", 0.0),
     ]  # fmt: skip

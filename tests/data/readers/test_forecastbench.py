@@ -26,12 +26,12 @@ def resolved(tmp_path):
     return write(tmp_path / "sets" / "2024-07-21_resolution_set.json", RESOLVED)
 
 
-def test_resolved_questions_make_a_dataset(store, resolved):
-    report = bundles.put(store, resolved)
-    assert rows(store, "select dataset, title, kind, classes from datasets") == [
+def test_resolved_questions_make_a_dataset(tried, resolved):
+    report = tried(resolved)
+    assert tried.rows("select dataset, title, kind, classes from datasets") == [
         ("forecastbench-2024-07-21", "ForecastBench 2024-07-21", "forecast", ["yes", "no"])
     ]
-    assert rows(store, "select question_id, text, answer, category from questions order by 1") == [
+    assert tried.rows("select question_id, text, answer, category from questions order by 1") == [
         ("GDP 2024-08-01", "fred: GDP, on 2024-08-01", "yes", "fred"),
         ("GDP 2024-09-01", "fred: GDP, on 2024-09-01", "no", "fred"),
         ("market 2024-08-15", "fred: market, on 2024-08-15", "yes", "fred"),
@@ -67,7 +67,7 @@ def test_forecasts_are_probabilities_of_yes(store, resolved, tmp_path):
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {"the question is not resolved to yes or no": 1}
 
 
-def test_a_folder_can_hold_sets_of_each_kind(store, resolved):
+def test_a_folder_can_hold_sets_of_each_kind(tried, resolved):
     folder = resolved.parent
     people = forecasts(
         ("market", None, 0.5, "s1"), ("market", None, 0.75, "s2"), ("market", None, 0.25, "s1"),
@@ -78,30 +78,30 @@ def test_a_folder_can_hold_sets_of_each_kind(store, resolved):
     write(folder / "2024-07-21-llm.json", {
         "forecast_due_date": "2024-07-21", "question_set": "x", "questions": [{"id": "market", "question": "Will it?"}],
     })  # fmt: skip
-    report = bundles.put(store, folder)
-    assert rows(store, ANSWERS) == [
+    report = tried(folder)
+    assert tried.rows(ANSWERS) == [
         ("People: s1", "GDP 2024-08-01", None, 0.0, 0.0), ("People: s1", "market 2024-08-15", "yes", 0.25, 1.0),
         ("People: s2", "market 2024-08-15", "yes", 0.75, 1.0),
     ]  # fmt: skip
-    assert rows(store, "select text from questions where question_id like 'market%'") == [("Will it? (resolved 2024-08-15)",)]
+    assert tried.rows("select text from questions where question_id like 'market%'") == [("Will it? (resolved 2024-08-15)",)]
     assert report.repaired == {"forecasts that a forecaster later changed; the last one counts": 1}
 
 
-def test_forecasters_of_a_set_without_a_model_keep_names(store, resolved, tmp_path):
+def test_forecasters_of_a_set_without_a_model_keep_names(tried, resolved, tmp_path):
     made = forecasts(("GDP", "2024-08-01", 0.5, 0), ("GDP", "2024-08-01", 0.75, 1))
-    bundles.put(store, resolved, write(tmp_path / "f.json", {key: made[key] for key in made if key != "model"}))
-    assert rows(store, "select model from runs order by 1") == [("0",), ("1",)]
+    tried(resolved, write(tmp_path / "f.json", {key: made[key] for key in made if key != "model"}))
+    assert tried.rows("select model from runs order by 1") == [("0",), ("1",)]
 
 
-def test_combinations_have_a_key_of_their_own(store, tmp_path):
+def test_combinations_have_a_key_of_their_own(tried, tmp_path):
     pairs = [
         {"id": ["a", "b"], "direction": signs, "source": "fred", "resolution_date": "2024-08-01"} for signs in ([1, -1], [1, 1])
     ]
     resolved = resolutions() | {"resolutions": [pair | {"resolved_to": 1.0, "resolved": True} for pair in pairs]}
     made = forecasts() | {"forecasts": [pair | {"forecast": 0.25} for pair in pairs[:1]]}
-    bundles.put(store, write(tmp_path / "r.json", resolved), write(tmp_path / "f.json", made))
-    assert [row[1] for row in rows(store, ANSWERS)] == ["+a -b 2024-08-01"]
-    assert rows(store, "select count(*) from questions") == [(2,)]
+    tried(write(tmp_path / "r.json", resolved), write(tmp_path / "f.json", made))
+    assert [row[1] for row in tried.rows(ANSWERS)] == ["+a -b 2024-08-01"]
+    assert tried.rows("select count(*) from questions") == [(2,)]
 
 
 BAD_SETS = [

@@ -64,10 +64,10 @@ def test_a_zip_is_the_same_as_a_folder(store, release, tmp_path):
     assert "dataset grace: 4 questions, already there" in report.lines
 
 
-def test_packets_can_come_one_by_one(store, release):
+def test_packets_can_come_one_by_one(tried, release):
     together = sorted(release.iterdir(), key=lambda path: len(path.name))
-    report = bundles.put(store, *together)
-    assert rows(store, "select count(*), count(distinct team) from exposures") == [(10, 4)]
+    report = tried(*together)
+    assert tried.rows("select count(*), count(distinct team) from exposures") == [(10, 4)]
     assert report.formats == ["grace", "grace"]
 
 
@@ -78,9 +78,9 @@ def test_packets_can_come_one_by_one(store, release):
         ([{"2": ["[H1,-]"], "3": "[H2, +]"}], [2, 3]), ([], []), ({}, []),
     ],
 )  # fmt: skip
-def test_positions_are_lists_or_maps(store, tmp_path, position, words):
-    bundles.put(store, write_packets(tmp_path / "in", {1: [PACKETS[3][0] | {"position": position}]}))
-    assert [word for (word,) in rows(store, "select word from buzzes order by team")] == words
+def test_positions_are_lists_or_maps(tried, tmp_path, position, words):
+    tried(write_packets(tmp_path / "in", {1: [PACKETS[3][0] | {"position": position}]}))
+    assert [word for (word,) in tried.rows("select word from buzzes order by team")] == words
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_packet_is_refused(store, tmp_path, text):
     assert [problem.file for problem in refused.problems] == ["in/packet5_buzzpoints.json"]
 
 
-def test_unpaired_surrogates_are_replaced(store, tmp_path):
+def test_unpaired_surrogates_are_replaced(tried, tmp_path):
     tossup = PACKETS[3][0] | {"question": "Who is \ud800 this?", "answer": "An\udc00n", "category": "\ud800"}
-    bundles.put(store, write_packets(tmp_path / "in", {1: [tossup]}))
-    assert rows(store, "select text, answer from questions") == [("Who is ? this?", "An?n")]
+    tried(write_packets(tmp_path / "in", {1: [tossup]}))
+    assert tried.rows("select text, answer from questions") == [("Who is ? this?", "An?n")]

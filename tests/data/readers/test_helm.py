@@ -21,12 +21,12 @@ ANSWERS = "select question_id, guess, confidence, correct from responses order b
 A, B = instance("a"), instance("b", right=1)
 
 
-def put(store, tmp_path, states, measured=None, **options):
-    return bundles.put(store, write_helm(tmp_path / "run", states, measured), **options)
+def put(tried, tmp_path, states, measured=None):
+    return tried(write_helm(tmp_path / "run", states, measured))
 
 
 @pytest.mark.parametrize("form", ["folder", "zip", "gzip", "suite"])
-def test_joint_choices(store, tmp_path, form):
+def test_joint_choices(tried, tmp_path, form):
     measured = [stats("a", exact_match=1, max_prob=math.exp(-0.5)), stats("b", exact_match=0, max_prob=math.exp(-0.25))]
     path = write_helm(tmp_path / "runs" / "run", [joint(A), joint(B, "A", -0.25)], measured)
     if form == "zip":
@@ -37,55 +37,55 @@ def test_joint_choices(store, tmp_path, form):
         for part in list(path.iterdir()):
             (path / f"{part.name}.gz").write_bytes(gzip.compress(part.read_bytes()))
             part.unlink()
-    bundles.put(store, type(tmp_path)(path))
-    assert rows(store, "select dataset, title, classes from datasets") == [("towns-lang-en", "towns:lang=en", ["A", "B"])]
-    assert rows(store, "select text, answer from questions order by question_id") == [
+    tried(type(tmp_path)(path))
+    assert tried.rows("select dataset, title, classes from datasets") == [("towns-lang-en", "towns:lang=en", ["A", "B"])]
+    assert tried.rows("select text, answer from questions order by question_id") == [
         ("Where is a?\nA. north\nB. south", "A"), ("Where is b?\nA. north\nB. south", "B"),
     ]  # fmt: skip
-    assert rows(store, "select model, elicitation from runs") == [("openai/gpt", "likelihood")]
-    assert rows(store, ANSWERS) == [
+    assert tried.rows("select model, elicitation from runs") == [("openai/gpt", "likelihood")]
+    assert tried.rows(ANSWERS) == [
         ("a", "A", pytest.approx(math.exp(-0.5)), 1.0), ("b", "A", pytest.approx(math.exp(-0.25)), 0.0),
     ]  # fmt: skip
 
 
-def test_a_joint_choice_can_have_all_its_options(store, tmp_path):
+def test_a_joint_choice_can_have_all_its_options(tried, tmp_path):
     tokens = [{"text": " A", "logprob": math.log(0.6), "top_logprobs": {" A": math.log(0.6), " B": math.log(0.2)}}]
-    put(store, tmp_path, [joint(A, tokens=tokens), joint(B, "north, I think")])
-    assert rows(store, ANSWERS) == [
+    put(tried, tmp_path, [joint(A, tokens=tokens), joint(B, "north, I think")])
+    assert tried.rows(ANSWERS) == [
         ("a", "A", pytest.approx(0.75), 1.0), ("b", "north, I think", pytest.approx(math.exp(-0.5)), 0.0),
     ]  # fmt: skip
 
 
-def test_separate_choices(store, tmp_path):
+def test_separate_choices(tried, tmp_path):
     states = [*separate(A, -10.0, -11.0), *separate(B, -3.0, -3.0 - math.log(3))]
-    put(store, tmp_path, states)
+    put(tried, tmp_path, states)
     share = 1 / (1 + math.exp(-1))
-    assert rows(store, ANSWERS) == [("a", "A", pytest.approx(share), 1.0), ("b", "A", pytest.approx(0.75), 0.0)]
-    assert rows(store, "select options from responses where question_id = 'b'")[0][0] == pytest.approx([0.75, 0.25])
+    assert tried.rows(ANSWERS) == [("a", "A", pytest.approx(share), 1.0), ("b", "A", pytest.approx(0.75), 0.0)]
+    assert tried.rows("select options from responses where question_id = 'b'")[0][0] == pytest.approx([0.75, 0.25])
 
 
-def test_calibrated_choices_leave_out_the_options_own_part(store, tmp_path):
-    put(store, tmp_path, [*separate(A, -10.0, -11.0), *separate(A, -2.0, -3.0 - math.log(3), mode="calibration")])
-    assert rows(store, ANSWERS) == [("a", "B", pytest.approx(0.75), 0.0)]
+def test_calibrated_choices_leave_out_the_options_own_part(tried, tmp_path):
+    put(tried, tmp_path, [*separate(A, -10.0, -11.0), *separate(A, -2.0, -3.0 - math.log(3), mode="calibration")])
+    assert tried.rows(ANSWERS) == [("a", "B", pytest.approx(0.75), 0.0)]
 
 
-def test_helms_own_confidence_counts_where_it_differs(store, tmp_path):
-    put(store, tmp_path, separate(A, -10.0, -11.0), [stats("a", exact_match=0, predicted_index=1, max_prob=0.625)])
-    assert rows(store, ANSWERS) == [("a", "B", 0.625, 0.0)]
-    assert rows(store, "select options from responses") == [(None,)]
+def test_helms_own_confidence_counts_where_it_differs(tried, tmp_path):
+    put(tried, tmp_path, separate(A, -10.0, -11.0), [stats("a", exact_match=0, predicted_index=1, max_prob=0.625)])
+    assert tried.rows(ANSWERS) == [("a", "B", 0.625, 0.0)]
+    assert tried.rows("select options from responses") == [(None,)]
 
 
-def test_generated_answers(store, tmp_path):
+def test_generated_answers(tried, tmp_path):
     states = [state(A, " north\n"), state(B, "in the north", -1.0)]
-    put(store, tmp_path, states, [stats("b", exact_match=0, quasi_exact_match=1)])
-    assert rows(store, ANSWERS) == [
+    put(tried, tmp_path, states, [stats("b", exact_match=0, quasi_exact_match=1)])
+    assert tried.rows(ANSWERS) == [
         ("a", "north", pytest.approx(math.exp(-0.5)), 1.0), ("b", "in the north", pytest.approx(math.exp(-1)), 0.0),
     ]  # fmt: skip
-    assert rows(store, "select classes from datasets") == [(None,)]
+    assert tried.rows("select classes from datasets") == [(None,)]
 
 
 def test_another_model_attaches(store, tmp_path):
-    put(store, tmp_path, [joint(A), joint(B)])
+    bundles.put(store, write_helm(tmp_path / "run", [joint(A), joint(B)]))
     bundles.put(store, write_helm(tmp_path / "other", [*separate(A, -1.0, -2.0), *separate(B, -1.0, -2.0)], model="other"))
     assert rows(store, "select dataset, model from runs order by 2") == [
         ("towns-lang-en", "openai/gpt"),
@@ -93,33 +93,33 @@ def test_another_model_attaches(store, tmp_path):
     ]
 
 
-def test_failed_requests_and_perturbed_instances(store, tmp_path):
+def test_failed_requests_and_perturbed_instances(tried, tmp_path):
     failed = joint(B) | {"result": {"success": False, "error": "timeout", "completions": []}}
-    report = put(store, tmp_path, [joint(A), joint(A | {"perturbation": {"name": "typos"}}), failed])
-    assert rows(store, ANSWERS) == [("a", "A", pytest.approx(math.exp(-0.5)), 1.0), ("b", None, 0.0, 0.0)]
-    assert rows(store, "select failed from runs") == [(1,)]
+    report = put(tried, tmp_path, [joint(A), joint(A | {"perturbation": {"name": "typos"}}), failed])
+    assert tried.rows(ANSWERS) == [("a", "A", pytest.approx(math.exp(-0.5)), 1.0), ("b", None, 0.0, 0.0)]
+    assert tried.rows("select failed from runs") == [(1,)]
     assert report.warnings == ["run: 1 request left out: about perturbed instances"]
 
 
-def test_an_answer_without_a_log_probability_is_kept(store, tmp_path):
+def test_an_answer_without_a_log_probability_is_kept(tried, tmp_path):
     unstated = joint(B)
     unstated["result"]["completions"][0].pop("logprob")
-    put(store, tmp_path, [joint(A), unstated])
-    assert rows(store, "select question_id, guess, confidence, state from responses order by 1") == [
+    put(tried, tmp_path, [joint(A), unstated])
+    assert tried.rows("select question_id, guess, confidence, state from responses order by 1") == [
         ("a", "A", pytest.approx(math.exp(-0.5)), None), ("b", "A", None, "no_confidence"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("states", [[joint(A), joint(A, "B")], [*separate(A, -1.0, -2.0), *separate(A, -2.0, -1.0)]])
-def test_two_answers_to_one_request_are_refused(store, tmp_path, states):
+def test_two_answers_to_one_request_are_refused(tried, tmp_path, states):
     with pytest.raises(Refused, match="run, instance a: two requests for this instance are the same"):
-        put(store, tmp_path, states)
+        put(tried, tmp_path, states)
 
 
-def test_trials_are_samples(store, tmp_path):
-    put(store, tmp_path, [joint(A), joint(A, train_trial_index=1)])
-    assert rows(store, "select sample from responses order by 1") == [("0",), ("1",)]
-    assert rows(store, "select items, questions, samples from runs") == [(2, 1, 2)]
+def test_trials_are_samples(tried, tmp_path):
+    put(tried, tmp_path, [joint(A), joint(A, train_trial_index=1)])
+    assert tried.rows("select sample from responses order by 1") == [("0",), ("1",)]
+    assert tried.rows("select items, questions, samples from runs") == [(2, 1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_runs_that_cannot_be_read(store, tmp_path, states, reason):
 
 
 @pytest.mark.parametrize("states", [[joint(A, logprob=0)], separate(A, 0, 0)])
-def test_likelihoods_of_0_are_no_confidence(store, tmp_path, states):
-    put(store, tmp_path, states)
-    assert rows(store, "select elicitation, items from runs") == [("no confidence", 0)]
-    assert rows(store, "select guess, confidence, correct, state from responses") == [("A", None, 1.0, "no_confidence")]
+def test_likelihoods_of_0_are_no_confidence(tried, tmp_path, states):
+    put(tried, tmp_path, states)
+    assert tried.rows("select elicitation, items from runs") == [("no confidence", 0)]
+    assert tried.rows("select guess, confidence, correct, state from responses") == [("A", None, 1.0, "no_confidence")]
 
 
 def test_a_damaged_file_is_named(store, tmp_path):

@@ -31,18 +31,18 @@ def test_judged_answers_make_a_dataset_and_a_run(store, tmp_path):
     ]
 
 
-def test_confidences_that_look_like_shares_of_one_are_warned_of(store, tmp_path):
-    report = bundles.put(store, write(tmp_path / "hle.json", {"6a": judged("yes", 0.85), "6b": judged("no", "1")}))
+def test_confidences_that_look_like_shares_of_one_are_warned_of(tried, tmp_path):
+    report = tried(write(tmp_path / "hle.json", {"6a": judged("yes", 0.85), "6b": judged("no", "1")}))
     assert report.warnings == ["hle.json: no confidence exceeds 1, although 100 means certain; do these run from 0 to 1?"]
-    assert [row[2] for row in rows(store, ANSWERS)] == [0.0085, 0.01]
+    assert [row[2] for row in tried.rows(ANSWERS)] == [0.0085, 0.01]
 
 
-def test_answers_without_a_verdict_or_confidence_are_counted(store, tmp_path):
+def test_answers_without_a_verdict_or_confidence_are_counted(tried, tmp_path):
     unjudged = {key: value for key, value in judged("yes", 1).items() if key != "judge_response"}
     answers = {"6a": judged("yes", 85), "6b": unjudged, "6c": judged("yes", None)}
-    bundles.put(store, write(tmp_path / "answers.json", answers), dataset="exam")
-    assert rows(store, "select items, no_confidence, failed from runs") == [(1, 1, 0)]
-    assert json.loads(rows(store, "select skipped from runs")[0][0]) == {
+    tried(write(tmp_path / "answers.json", answers), dataset="exam")
+    assert tried.rows("select items, no_confidence, failed from runs") == [(1, 1, 0)]
+    assert json.loads(tried.rows("select skipped from runs")[0][0]) == {
         "no confidence is stated": 1, "the answer was not judged": 1,
     }  # fmt: skip
 

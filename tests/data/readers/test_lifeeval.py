@@ -135,9 +135,9 @@ def test_bad_answers_of_people_are_reported(asked, store, tmp_path):
         bundles.put(store, bundles.write(tmp_path / "toy"), people(tmp_path, "R_1,80,89,1,5,0"), dataset="toy")
 
 
-def test_people_need_questions(store, tmp_path):
+def test_people_need_questions(tried, tmp_path):
     with pytest.raises(Refused, match="there is no dataset 'lifeeval' for these answers; import its questions first"):
-        bundles.put(store, people(tmp_path, "R_1,80,89,1,5,0"))
+        tried(people(tmp_path, "R_1,80,89,1,5,0"))
 
 
 def test_the_prompt_that_models_saw_replaces_our_wording(store, folder, tmp_path):

@@ -41,19 +41,19 @@ def test_one_json_list_of_earlier_versions_is_read(store, tmp_path, indent):
     assert reasons(store, tmp_path / "bad.json", dataset="towns", model="n") == ["this sample is not a JSON object"]
 
 
-def test_samples_make_a_dataset_and_a_run(store, samples):
-    report = bundles.put(store, samples)
+def test_samples_make_a_dataset_and_a_run(tried, samples):
+    report = tried(samples)
     assert report.lines[0].endswith("read as lm-eval")
-    assert rows(store, "select dataset, title, kind, classes from datasets") == [("my-task", "my_Task", "single", None)]
-    assert rows(store, "select question_id, text, answer from questions order by 1") == [
+    assert tried.rows("select dataset, title, kind, classes from datasets") == [("my-task", "my_Task", "single", None)]
+    assert tried.rows("select question_id, text, answer from questions order by 1") == [
         ("0", "Which? (0)\nA. this\nB. that", "this"), ("1", "Which? (1)\nA. red\nB. blue", "blue"),
     ]  # fmt: skip
-    assert rows(store, "select model, elicitation from runs") == [("org__small", "likelihood")]
+    assert tried.rows("select model, elicitation from runs") == [("org__small", "likelihood")]
     share = 1 / (1 + math.exp(-2))
-    assert [(q, g, pytest.approx(c), y) for q, g, c, y in rows(store, ANSWERS)] == [
+    assert [(q, g, pytest.approx(c), y) for q, g, c, y in tried.rows(ANSWERS)] == [
         ("0", "this", share, 1.0), ("1", "red", 1 / (1 + math.exp(-0.5)), 0.0),
     ]  # fmt: skip
-    names, shares = rows(store, "select option_names, options from responses where question_id = '0'")[0]
+    names, shares = tried.rows("select option_names, options from responses where question_id = '0'")[0]
     assert dict(zip(names, shares, strict=True)) == pytest.approx({"this": share, "that": 1 - share})
 
 
@@ -84,55 +84,55 @@ def test_other_questions_do_not_attach(store, samples, tmp_path, row, reason):
     assert reasons(store, write_lines(tmp_path / "b" / FILE, [row])) == [reason]
 
 
-def test_logs_of_one_import_share_a_dataset(store, samples, tmp_path):
+def test_logs_of_one_import_share_a_dataset(tried, samples, tmp_path):
     other = write_lines(tmp_path / "b" / FILE, [sample(0, [-1.0, -3.0]), sample(2, [-1.0, -2.0])])
-    bundles.put(store, samples, other)
-    assert rows(store, "select question_id from questions order by 1") == [("0",), ("1",), ("2",)]
-    assert rows(store, "select model, questions from runs order by 1") == [("b", 2), ("org__small", 2)]
+    tried(samples, other)
+    assert tried.rows("select question_id from questions order by 1") == [("0",), ("1",), ("2",)]
+    assert tried.rows("select model, questions from runs order by 1") == [("b", 2), ("org__small", 2)]
 
 
-def test_options_that_all_questions_share_are_classes(store, tmp_path):
+def test_options_that_all_questions_share_are_classes(tried, tmp_path):
     lines = [sample(index, [-1.0, -2.0 * index], options=("no", "yes"), target=index % 2) for index in range(3)]
-    bundles.put(store, write_lines(tmp_path / "m" / FILE, lines))
-    assert rows(store, "select classes from datasets") == [(["no", "yes"],)]
-    assert rows(store, "select distinct len(options), option_names from responses") == [(2, None)]
+    tried(write_lines(tmp_path / "m" / FILE, lines))
+    assert tried.rows("select classes from datasets") == [(["no", "yes"],)]
+    assert tried.rows("select distinct len(options), option_names from responses") == [(2, None)]
 
 
-def test_letters_are_shown_with_the_choices(store, tmp_path):
+def test_letters_are_shown_with_the_choices(tried, tmp_path):
     doc = {"question": "Which?", "choices": ["Paris", "Rome"], "subject": "places"}
-    bundles.put(store, write_lines(tmp_path / "m" / FILE, [sample(0, [-1.0, -2.0], options=("A", "B"), doc=doc)]))
-    assert rows(store, "select text, answer, category from questions") == [("Which?\nA. Paris\nB. Rome", "A", "places")]
+    tried(write_lines(tmp_path / "m" / FILE, [sample(0, [-1.0, -2.0], options=("A", "B"), doc=doc)]))
+    assert tried.rows("select text, answer, category from questions") == [("Which?\nA. Paris\nB. Rome", "A", "places")]
 
 
-def test_a_folder_names_models_by_its_results(store, tmp_path):
+def test_a_folder_names_models_by_its_results(tried, tmp_path):
     root = tmp_path / "out"
     date = FILE.rpartition("_")[2].removesuffix(".jsonl")
     write_lines(root / "a" / FILE, [sample(0, [-1.0, -2.0])])
     (root / "a" / f"results_{date}.json").write_text(json.dumps({"model_name": "org/a", "results": {}}))
     for name in (FILE, FILE.replace("my_Task", "other")):
         write_lines(root / "b" / name, [sample(0, [-1.0, -2.0])])
-    bundles.put(store, root)
-    assert rows(store, "select dataset, model from runs order by 1, 2") == [
+    tried(root)
+    assert tried.rows("select dataset, model from runs order by 1, 2") == [
         ("my-task", "b"), ("my-task", "org/a"), ("other", "b"),
     ]  # fmt: skip
 
 
-def test_the_latest_samples_of_a_folder_count(store, tmp_path):
+def test_the_latest_samples_of_a_folder_count(tried, tmp_path):
     write_lines(tmp_path / "out" / "a" / FILE, [sample(0, [-1.0, -2.0])])
     write_lines(tmp_path / "out" / "a" / FILE.replace("2025", "2026"), [sample(0, [-3.0, -2.0])])
-    report = bundles.put(store, tmp_path / "out")
+    report = tried(tmp_path / "out")
     assert report.warnings == ["out: 1 file left out: the same folder has later samples of the task"]
-    assert rows(store, "select guess from responses") == [("that",)]
+    assert tried.rows("select guess from responses") == [("that",)]
 
 
-def test_each_filter_is_a_run(store, tmp_path):
+def test_each_filter_is_a_run(tried, tmp_path):
     lines = [sample(0, [-1.0, -2.0]), sample(0, [-3.0, -2.0], filter="debiased")]
-    bundles.put(store, write_lines(tmp_path / "m" / FILE, lines))
-    assert rows(store, "select elicitation from runs order by 1") == [("likelihood (debiased)",), ("likelihood (none)",)]
-    assert [row[1] for row in rows(store, ANSWERS)] == ["that", "this"]
+    tried(write_lines(tmp_path / "m" / FILE, lines))
+    assert tried.rows("select elicitation from runs order by 1") == [("likelihood (debiased)",), ("likelihood (none)",)]
+    assert [row[1] for row in tried.rows(ANSWERS)] == ["that", "this"]
 
 
-def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
+def test_older_and_other_forms_of_a_line_are_read(tried, tmp_path):
     lines = [
         sample(0, [-1.0, -2.0], filtered_resps=[[-1.0, False], [-2.0, True]], arguments=[["Q", " this"], ["Q", " that"]]),
         sample(1, [-1.0, -2.0], filtered_resps=[[["-1.0", "False"]], [["-inf", "False"]]]),
@@ -143,12 +143,12 @@ def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
         sample(4, [-1.0, -2.0, -3.0], options=("same", "same", "other")),
         sample(5, [float("nan"), -2.0]),
     ]  # fmt: skip
-    report = bundles.put(store, write_lines(tmp_path / "m" / FILE, lines))
-    assert [(q, g, y) for q, g, _, y in rows(store, ANSWERS)] == [
+    report = tried(write_lines(tmp_path / "m" / FILE, lines))
+    assert [(q, g, y) for q, g, _, y in tried.rows(ANSWERS)] == [
         ("0", "this", 1.0), ("1", "this", 1.0), ("2", "this", 0.0), ("3", "Ann", 1.0), ("4", "same", 1.0), ("5", None, 0.0),
     ]  # fmt: skip
-    assert rows(store, "select confidence from responses where question_id = '1'") == [(1.0,)]
-    assert rows(store, "select failed from runs") == [(1,)]
+    assert tried.rows("select confidence from responses where question_id = '1'") == [(1.0,)]
+    assert tried.rows("select failed from runs") == [(1,)]
     assert report.repaired == {"questions with two options of the same text, which were numbered": 1}
 
 
@@ -187,23 +187,23 @@ def test_a_missing_dataset_or_model_is_asked_for(store, tmp_path, monkeypatch):
     assert rows(store, "select dataset, model, elicitation from runs") == [("task", "M", "softmax")]
 
 
-def test_options_are_in_the_order_of_their_numbers(store, tmp_path):
+def test_options_are_in_the_order_of_their_numbers(tried, tmp_path):
     names = [f"option {index}" for index in range(12)]
     row = sample(0, [-9.0] * 10 + [-1.0, -9.0], options=names, target=10)
     row["arguments"] = {key: row["arguments"][key] for key in sorted(row["arguments"])}
-    bundles.put(store, write_lines(tmp_path / "m" / FILE, [row]))
-    assert [row[1] for row in rows(store, ANSWERS)] == ["option 10"]
-    assert rows(store, "select answer from questions") == [("option 10",)]
+    tried(write_lines(tmp_path / "m" / FILE, [row]))
+    assert [row[1] for row in tried.rows(ANSWERS)] == ["option 10"]
+    assert tried.rows("select answer from questions") == [("option 10",)]
 
 
-def test_generated_answers_have_no_confidence(store, tmp_path):
+def test_generated_answers_have_no_confidence(tried, tmp_path):
     generated = [sample(n, [-1.0], filtered_resps=[["42", "43"]], acc=..., exact_match=n) for n in (0, 1)]
     write_lines(tmp_path / "out" / "a" / FILE.replace("my_Task", "sums"), generated)
     write_lines(tmp_path / "out" / "a" / FILE, [sample(0, [-1.0, -2.0])])
-    bundles.put(store, tmp_path / "out")
-    assert rows(store, "select elicitation from runs order by dataset") == [("likelihood",), ("no confidence",)]
+    tried(tmp_path / "out")
+    assert tried.rows("select elicitation from runs order by dataset") == [("likelihood",), ("no confidence",)]
     sums = "select question_id, guess, correct, state from responses where guess = '42' order by 1"
-    assert rows(store, sums) == [("0", "42", 0.0, "no_confidence"), ("1", "42", 1.0, "no_confidence")]
+    assert tried.rows(sums) == [("0", "42", 0.0, "no_confidence"), ("1", "42", 1.0, "no_confidence")]
 
 
 def test_generated_answers_state_a_confidence(store, tmp_path):

@@ -57,33 +57,33 @@ def test_the_last_forecast_before_the_close_counts(store, tmp_path):
     ]
 
 
-def test_choices_have_whole_distributions(store, tmp_path):
+def test_choices_have_whole_distributions(tried, tmp_path):
     choice = {"Question Type": "multiple_choice", "MC Options (Current)": "['red', \"blue\"]", "Resolution": "blue"}
     export(tmp_path / "export", [choice], [{"Probability Yes": "", "Probability Yes Per Category": "[0.25, 0.75]"}])
-    bundles.put(store, tmp_path / "export")
-    assert rows(store, ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
+    tried(tmp_path / "export")
+    assert tried.rows(ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
 
 
 @pytest.mark.parametrize("missing", ["None", "nan"])
-def test_forecasts_have_a_share_of_each_option_ever_offered(store, tmp_path, missing):
+def test_forecasts_have_a_share_of_each_option_ever_offered(tried, tmp_path, missing):
     """As the README of the export says: an option that did not exist yet has None, and a removed option keeps its share."""
     choice = {
         "Question Type": "multiple_choice", "MC Options (Current)": "['nan bread', 'blue']",
         "MC Options (All)": "['red', 'nan bread', 'blue']", "Resolution": "blue",
     }  # fmt: skip
     shares = f"[0.25, {missing}, 0.75]"
-    bundles.put(store, export(tmp_path / "e", [choice], [{"Probability Yes": "", "Probability Yes Per Category": shares}]))
-    assert rows(store, ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
-    assert rows(store, "select options from responses") == [([0.25, 0.0, 0.75],)]
+    tried(export(tmp_path / "e", [choice], [{"Probability Yes": "", "Probability Yes Per Category": shares}]))
+    assert tried.rows(ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
+    assert tried.rows("select options from responses") == [([0.25, 0.0, 0.75],)]
 
 
-def test_parts_of_an_export_that_are_left_out_are_counted(store, tmp_path):
+def test_parts_of_an_export_that_are_left_out_are_counted(tried, tmp_path):
     questions = [
         {"Question Type": "Binary"}, {"Question Type": "Binary"}, {"Question ID": "2", "Resolution": "annulled"},
         {"Question ID": "3", "Resolution": ""}, {"Question ID": "4", "Question Type": "numeric", "Resolution": "12.5"},
     ]  # fmt: skip
     others = [{"Question ID": number} for number in "9234"] + [{"Forecaster ID": "8", "Probability Yes": ""}]
-    report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]), dataset="mine")
+    report = tried(export(tmp_path / "export", questions, [{}, *others]), dataset="mine")
     assert report.repaired == {"questions that are in the file twice, counted once": 1}
     assert [warning.partition(": ")[2] for warning in report.warnings] == [
         "1 question left out: not resolved",
@@ -92,7 +92,7 @@ def test_parts_of_an_export_that_are_left_out_are_counted(store, tmp_path):
         "1 forecast left out: the question is not in question_data.csv",
         "1 forecast left out: states no probability",
     ]
-    assert rows(store, "select dataset, question_id from questions") == [("mine", "1")]
+    assert tried.rows("select dataset, question_id from questions") == [("mine", "1")]
 
 
 @pytest.mark.parametrize(
@@ -110,20 +110,20 @@ def test_exports_that_are_not_whole_are_refused(store, tmp_path, spoil, reason):
     assert reason in str(bundles.refusal(store, folder))
 
 
-def test_names_of_users_are_not_stored(store, tmp_path):
+def test_names_of_users_are_not_stored(tried, tmp_path):
     folder = export(tmp_path / "export", [{}], [{}])
     text = (folder / "forecast_data.csv").read_text()
     anonymous = text.replace("Forecaster ID,Forecaster Username", "Forecaster (Anonymized)").replace("7,ann", "ab" * 32)
     (folder / "forecast_data.csv").write_text(anonymous)
-    bundles.put(store, folder)
-    assert rows(store, "select model from runs") == [("forecaster abababababab",)]
+    tried(folder)
+    assert tried.rows("select model from runs") == [("forecaster abababababab",)]
 
 
 SERIES = """select model, r.question_id, clue, guess, confidence, r.correct from responses r join runs using (run)
     order by 1, 2, 3"""
 
 
-def test_a_series_has_the_forecast_in_force_at_each_moment(store, tmp_path):
+def test_a_series_has_the_forecast_in_force_at_each_moment(tried, tmp_path):
     """Four moments of a question that was open for eight days, compared with what a reader of the rows would say."""
     opened = {"Open Time": "2024-05-24 00:00:00+00:00"}
     forecasts = [
@@ -135,14 +135,14 @@ def test_a_series_has_the_forecast_in_force_at_each_moment(store, tmp_path):
         {"Question ID": "2", "Start Time": "2024-05-28 00:00:00+00:00", "Probability Yes": "0.125"},
     ]
     folder = export(tmp_path / "export", [opened, {"Question ID": "2", "Resolution": "no"}], forecasts)
-    bundles.put(store, folder, series=4)
-    assert rows(store, "select dataset, kind from datasets") == [("metaculus-series", "forecast")]
-    assert rows(store, "select clue, text, revealed from clues where question_id = '1' order by 1") == [
+    tried(folder, series=4)
+    assert tried.rows("select dataset, kind from datasets") == [("metaculus-series", "forecast")]
+    assert tried.rows("select clue, text, revealed from clues where question_id = '1' order by 1") == [
         (0, "Will it rain? (after 25 % of the time until it closed)", 0.25), (1, "after 50 % of the time until it closed", 0.5),
         (2, "after 75 % of the time until it closed", 0.75), (3, "after 100 % of the time until it closed", 1.0),
     ]  # fmt: skip
     # Moments of the first question: 26, 28, 30 May and 1 June. The second question opens with its first forecast.
-    assert rows(store, SERIES) == [
+    assert tried.rows(SERIES) == [
         ("forecaster 7", "1", 0, "yes", 0.25, 1.0), ("forecaster 7", "1", 1, "yes", 0.5, 1.0),
         ("forecaster 7", "1", 2, "yes", 0.5, 1.0), ("forecaster 7", "1", 3, "yes", 0.75, 1.0),
         *(("forecaster 7", "2", clue, "yes", 0.125, 0.0) for clue in range(4)),
@@ -150,14 +150,14 @@ def test_a_series_has_the_forecast_in_force_at_each_moment(store, tmp_path):
     ]  # fmt: skip
 
 
-def test_a_series_of_choices_has_the_most_likely_option(store, tmp_path):
+def test_a_series_of_choices_has_the_most_likely_option(tried, tmp_path):
     choice = {"Question Type": "multiple_choice", "MC Options (Current)": "['red', \"blue\"]", "Resolution": "blue"}
     forecasts = [
         {"Probability Yes": "", "Probability Yes Per Category": cell, "Start Time": start}
         for start, cell in (("2024-05-01 00:00:00+00:00", "[0.75, 0.25]"), ("2024-05-20 00:00:00+00:00", "[0.125, 0.875]"))
     ]
-    bundles.put(store, export(tmp_path / "export", [choice], forecasts), series=2)
-    assert rows(store, SERIES) == [
+    tried(export(tmp_path / "export", [choice], forecasts), series=2)
+    assert tried.rows(SERIES) == [
         ("forecaster 7", "1", 0, "red", 0.75, 0.0), ("forecaster 7", "1", 1, "blue", 0.875, 1.0),
     ]  # fmt: skip
 
@@ -172,11 +172,11 @@ def test_a_series_can_be_imported_again(store, tmp_path):
         bundles.put(store, folder, series=5)
 
 
-def test_questions_that_never_closed_have_no_series(store, tmp_path):
+def test_questions_that_never_closed_have_no_series(tried, tmp_path):
     questions = [{}, {"Question ID": "2", "Actual Close Time": ""}]
-    report = bundles.put(store, export(tmp_path / "export", questions, [{}, {"Question ID": "2"}]), series=2)
+    report = tried(export(tmp_path / "export", questions, [{}, {"Question ID": "2"}]), series=2)
     assert any("1 forecast left out: the question has no closing time" in warning for warning in report.warnings)
-    assert {row[1] for row in rows(store, SERIES)} == {"1"}
+    assert {row[1] for row in tried.rows(SERIES)} == {"1"}
 
 
 @pytest.mark.parametrize(

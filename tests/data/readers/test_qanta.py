@@ -27,25 +27,25 @@ def put_challenge(store, folder):
     bundles.put(store, write_challenge(folder / "challenge"))
 
 
-def test_packets_plays_and_runs_are_read(store, write):
+def test_packets_plays_and_runs_are_read(tried, write):
     """Clues end where the runs were asked, files of one name are one run, and plays are matches of one team."""
-    report = bundles.put(store, write())
+    report = tried(write())
     assert report.formats == ["qanta"]
-    assert rows(store, CLUES) == CUT
-    assert rows(store, "select dataset, question_id, answer, category from questions order by position") == [
+    assert tried.rows(CLUES) == CUT
+    assert tried.rows("select dataset, question_id, answer, category from questions order by position") == [
         ("qanta", "AbC", "<b>_Rome_</b>", None), ("qanta", "XyZ", "<b>Bob</b>", "History"),
     ]  # fmt: skip
-    assert rows(store, "select model, elicitation, items, questions from runs") == [("ann/big-model", "system", 5, 2)]
-    assert rows(store, RESPONSES)[:2] == [("AbC", 0, "Rome", 0.3, 1.0), ("AbC", 1, "Rome", 0.6, 1.0)]
-    assert rows(store, "select question_id, team, word, clue, correct from buzzes order by all") == [
+    assert tried.rows("select model, elicitation, items, questions from runs") == [("ann/big-model", "system", 5, 2)]
+    assert tried.rows(RESPONSES)[:2] == [("AbC", 0, "Rome", 0.3, 1.0), ("AbC", 1, "Rome", 0.6, 1.0)]
+    assert tried.rows("select question_id, team, word, clue, correct from buzzes order by all") == [
         ("AbC", "Play AbC-1", 4, 1, True), ("AbC", "Play AbC-2", 6, 2, False), ("XyZ", "Play XyZ-2", 0, 0, True),
     ]  # fmt: skip
-    assert rows(store, "select question_id, team, heard_words, ended_by from exposures order by all") == [
+    assert tried.rows("select question_id, team, heard_words, ended_by from exposures order by all") == [
         ("AbC", "Play AbC-1", 5, "Play AbC-1"), ("AbC", "Play AbC-2", 7, None), ("XyZ", "Play XyZ-1", 4, "the other side"),
         ("XyZ", "Play XyZ-2", 1, "Play XyZ-2"),
     ]  # fmt: skip
     assert report.repaired == {f"left out: {PLACEHOLDER}": 1}
-    assert rows(store, "from left_out_plays") == [("qanta", "AbC", "Play AbC-3", PLACEHOLDER, 1)]
+    assert tried.rows("from left_out_plays") == [("qanta", "AbC", "Play AbC-3", PLACEHOLDER, 1)]
 
 
 def test_sentences_are_clues_until_a_run_has_come(store, write):
@@ -74,14 +74,14 @@ def test_the_same_again_changes_nothing_and_more_runs_fit(prefilled, tmp_path):
     assert rows(store, "select model, questions from runs order by 1") == [("ann/big-model", 2), ("bob/small", 1)]
 
 
-def test_the_file_name_gives_owner_and_system(store, write):
+def test_the_file_name_gives_owner_and_system(tried, write):
     models = {
         "tossup__20260101_120000__ann__m": "ann/m", "tossup__20260101__120000__ann__m-1.5_b": "ann/m-1.5_b",
         "tossup__hf__20260101_120000__ben__m": "ben/m", "tossup__docker__2026__ann_b__m_n": "ann_b/m_n",
         "tossup__frontier__20260811_q4_cpu__pool__Lag-S-2.1": "pool/Lag-S-2.1",
     }  # fmt: skip
-    bundles.put(store, write(runs={f"{name}.jsonl": run_lines(1, guess=name) for name in models}))
-    assert dict(rows(store, "select distinct guess, model from responses join runs using (run)")) == models
+    tried(write(runs={f"{name}.jsonl": run_lines(1, guess=name) for name in models}))
+    assert dict(tried.rows("select distinct guess, model from responses join runs using (run)")) == models
 
 
 def test_a_run_with_another_name_needs_its_model(store, write):
@@ -91,10 +91,10 @@ def test_a_run_with_another_name_needs_its_model(store, write):
     assert rows(store, "select model from runs") == [("Mine",)]
 
 
-def test_failed_calls_are_no_answers(store, write):
+def test_failed_calls_are_no_answers(tried, write):
     lines = json.dumps({"qid": "t-AbC", "run_outputs": [output(3, "ERROR", 0, 0), output(10)]})
-    bundles.put(store, write(runs={NAME: lines}))
-    assert rows(store, "select clue, guess, failed from responses order by all") == [(0, None, True), (1, "Rome", False)]
+    tried(write(runs={NAME: lines}))
+    assert tried.rows("select clue, guess, failed from responses order by all") == [(0, None, True), (1, "Rome", False)]
 
 
 def test_both_gradings_of_the_same_outputs_are_kept(store, write):
@@ -148,10 +148,10 @@ def test_a_file_without_a_folder_is_another_grading(prefilled, tmp_path):
     assert [name for _, name in bundles.put(store, tmp_path / NAME).gradings] == ["other"]
 
 
-def test_outputs_that_differ_are_no_second_grading(store, write):
+def test_outputs_that_differ_are_no_second_grading(tried, write):
     runs = {f"a/{NAME}": run_lines(1), f"b/{NAME}": run_lines(1, guess="Oslo")}
     with pytest.raises(Refused, match="different outputs for 1 of these questions"):
-        bundles.put(store, write(runs=runs))
+        tried(write(runs=runs))
 
 
 def test_runs_asked_at_other_positions_are_refused(prefilled, tmp_path):
@@ -197,26 +197,26 @@ def test_packets_that_change_stored_questions_are_refused(store, tmp_path):
     assert bundles.content(store) == before
 
 
-def test_positions_in_an_edited_text_are_scaled(store, write):
+def test_positions_in_an_edited_text_are_scaled(tried, write):
     plays = "packet,nano,reveal_fraction,correct,censored\n1,AbC,0.44067797,1,0\n"
-    report = bundles.put(store, write(runs={NAME: run_lines(1, {"AbC": (7, 13, 20)})}, plays=plays))
-    ends = rows(store, "select word_end from clues where question_id = 'AbC' order by clue")
+    report = tried(write(runs={NAME: run_lines(1, {"AbC": (7, 13, 20)})}, plays=plays))
+    ends = tried.rows("select word_end from clues where question_id = 'AbC' order by clue")
     assert ends == [(4,), (6,), (10,)]
-    assert rows(store, "select word from buzzes") == [(4,)]
+    assert tried.rows("select word from buzzes") == [(4,)]
     texts = " ".join(report.warnings)
     assert "1 question has fewer tokens than were read" in texts and "1 question was edited after play" in texts
 
 
-def test_tokens_have_no_white_space_of_their_own(store, write):
+def test_tokens_have_no_white_space_of_their_own(tried, write):
     """A packet can have no tokens at all."""
     tokens = [{"content": "a  b", "position": 1, "type": "text"}, {"content": "", "position": 0}]
     without = {"qid": "set-01-3", "question": "See <multimodal type='img' hash='a b'> <b>this</b> one.", "answerline": "x"}
-    bundles.put(store, write(packets={1: [tossup("t-AbC", "x y", tokens=tokens)], 2: [without]}, runs={}, plays=""))
-    assert rows(store, CLUES) == [("AbC", 0, "[media] a\u00a0b", 2), ("set-01-3", 0, "See [media] this one.", 4)]
+    tried(write(packets={1: [tossup("t-AbC", "x y", tokens=tokens)], 2: [without]}, runs={}, plays=""))
+    assert tried.rows(CLUES) == [("AbC", 0, "[media] a\u00a0b", 2), ("set-01-3", 0, "See [media] this one.", 4)]
 
 
-def test_rows_of_other_questions_are_counted(store, write):
-    report = bundles.put(store, write(packets={1: PACKETS[1]}, runs={NAME: run_lines(1) + run_lines(2)}, plays=PLAYS))
+def test_rows_of_other_questions_are_counted(tried, write):
+    report = tried(write(packets={1: PACKETS[1]}, runs={NAME: run_lines(1) + run_lines(2)}, plays=PLAYS))
     assert [*report.skipped.values()] == [{"not a question of this dataset": 2}]
     assert any("2 plays of questions that the dataset does not have" in warning for warning in report.warnings)
 

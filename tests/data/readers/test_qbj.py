@@ -18,18 +18,18 @@ def write(tmp_path):
     return lambda *args, **games: write_games(tmp_path / "open", *args, **games)
 
 
-def test_packets_and_games_become_a_dataset(store, write):
-    bundles.put(store, write())
-    assert rows(store, "select dataset, question_id, answer, category, subcategory from questions order by position") == [
+def test_packets_and_games_become_a_dataset(tried, write):
+    tried(write())
+    assert tried.rows("select dataset, question_id, answer, category, subcategory from questions order by position") == [
         ("open", "Packet 1/1", "<b><u>Paris</u></b>", None, None), ("open", "Packet 1/2", "Nile", "Geography", "Rivers"),
         ("open", "Packet 1/3", "<b>Dead</b> Sea", "Geography", "Seas"),
     ]  # fmt: skip
-    assert rows(store, "select clue, text, word_end from clues where question_id = 'Packet 1/1' order by 1") == [
+    assert tried.rows("select clue, text, word_end from clues where question_id = 'Packet 1/1' order by 1") == [
         (0, "This old\u00a0city (“SIT-ee”) is tall.", 4), (1, "(*) Name it now.", 7),
     ]  # fmt: skip
-    assert rows(store, BUZZES) == [("Packet 1/1", 2, 0, False), ("Packet 1/1", 4, 1, True), ("Packet 1/2", 4, 0, False)]
+    assert tried.rows(BUZZES) == [("Packet 1/1", 2, 0, False), ("Packet 1/1", 4, 1, True), ("Packet 1/2", 4, 0, False)]
     heard = "select question_id, heard_words, count(*), count(ended_by) from exposures group by all order by all"
-    assert rows(store, heard) == [("Packet 1/1", 5, 2, 2), ("Packet 1/2", None, 2, 0)]
+    assert tried.rows(heard) == [("Packet 1/1", 5, 2, 2), ("Packet 1/2", None, 2, 0)]
 
 
 def test_teams_have_pseudonyms_unless_names_are_kept(store, write):
@@ -53,20 +53,20 @@ def test_the_same_again_changes_nothing_and_more_games_fit(store, write, tmp_pat
     assert (("Packet 1/1", 6, 1, True)) in rows(store, BUZZES)
 
 
-def test_files_can_come_one_by_one(store, write):
+def test_files_can_come_one_by_one(tried, write):
     folder = write()
-    bundles.put(store, folder / "Packet 1.json", folder / "game.qbj", dataset="open")
-    assert len(rows(store, BUZZES)) == 3
+    tried(folder / "Packet 1.json", folder / "game.qbj", dataset="open")
+    assert len(tried.rows(BUZZES)) == 3
 
 
-def test_a_replacement_counts_as_heard(store, write):
-    report = bundles.put(store, write(game=match(question(1, buzz("Elm", 1, 10), tossup=1, replacement=3))))
-    assert rows(store, BUZZES) == [("Packet 1/3", 1, 0, True)]
-    assert rows(store, "select distinct question_id from exposures") == [("Packet 1/3",)]
+def test_a_replacement_counts_as_heard(tried, write):
+    report = tried(write(game=match(question(1, buzz("Elm", 1, 10), tossup=1, replacement=3))))
+    assert tried.rows(BUZZES) == [("Packet 1/3", 1, 0, True)]
+    assert tried.rows("select distinct question_id from exposures") == [("Packet 1/3",)]
     assert report.repaired == {"tossups that were thrown out; their replacements count as heard": 1}
 
 
-def test_a_serialised_tournament_refers_to_its_objects(store, write):
+def test_a_serialised_tournament_refers_to_its_objects(tried, write):
     game = {
         "type": "Match", "id": "m1", "packets": "packet_1", "match_teams": [{"team": {"$ref": "t1"}}, {"team": {"$ref": "t2"}}],
         "match_questions": [{"$ref": "q1"}],
@@ -77,17 +77,17 @@ def test_a_serialised_tournament_refers_to_its_objects(store, write):
         {"type": "AnswerType", "id": "ten", "value": 10},
         {"id": "q1"} | question(2, buzz("x", 1, 10) | {"team": {"$ref": "t2"}, "result": {"$ref": "ten"}}),
     ]  # fmt: skip
-    bundles.put(store, write(tournament={"version": "2.1", "objects": objects}))
-    assert rows(store, BUZZES) == [("Packet 1/2", 1, 0, True)]
+    tried(write(tournament={"version": "2.1", "objects": objects}))
+    assert tried.rows(BUZZES) == [("Packet 1/2", 1, 0, True)]
 
 
-def test_buzzes_are_repaired_by_rules(store, write):
+def test_buzzes_are_repaired_by_rules(tried, write):
     buzzes = [buzz("Elm", 9, 0), buzz("Elm", 2, 0), buzz("Oak A", 3, 10), buzz("Oak A", 3, 10), buzz("Elm", None, 0)]
-    report = bundles.put(store, write(game=match(question(2, *buzzes))))
-    assert rows(store, BUZZES) == [("Packet 1/2", 2, 0, False), ("Packet 1/2", 3, 0, True)]
+    report = tried(write(game=match(question(2, *buzzes))))
+    assert tried.rows(BUZZES) == [("Packet 1/2", 2, 0, False), ("Packet 1/2", 3, 0, True)]
     assert sum(report.repaired.values()) == 4
     left_out = "select question_id, reason, sum(plays) from left_out_plays group by all order by 2"
-    assert rows(store, left_out) == [("Packet 1/2", NO_POSITION, 1), ("Packet 1/2", SECOND_BUZZ, 1)]
+    assert tried.rows(left_out) == [("Packet 1/2", NO_POSITION, 1), ("Packet 1/2", SECOND_BUZZ, 1)]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_buzzes_are_repaired_by_rules(store, write):
         (None, {"version": "2.1", "objects": [{"type": "Tournament", "phases": [{"rounds": [{"matches": [GAME]}]}]}]}),
     ],
 )  # fmt: skip
-def test_games_are_found_with_their_packets(store, write, packets, game):
-    bundles.put(store, write(packets, game=game))
-    assert len(rows(store, BUZZES)) == 3
+def test_games_are_found_with_their_packets(tried, write, packets, game):
+    tried(write(packets, game=game))
+    assert len(tried.rows(BUZZES)) == 3
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_bad_games_are_named(store, write, game, reason):
     assert reason in str(bundles.refusal(store, write(game=game)))
 
 
-def test_a_game_that_cannot_be_read_is_refused(store, write):
+def test_a_game_that_cannot_be_read_is_refused(tried, write):
     folder = write()
     (folder / "game.qbj").write_text(json.dumps(GAME), encoding="utf-16")
     with pytest.raises(Refused, match=r"open/game.qbj: this is not a JSON document in UTF-8"):
-        bundles.put(store, folder)
+        tried(folder)
 
 
 def test_games_without_questions_are_refused(store, write):

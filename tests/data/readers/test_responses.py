@@ -79,10 +79,10 @@ def test_a_run_is_stored_once_under_any_file_name(store, folder, tmp_path):
     assert bundles.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
 
 
-def test_confidences_in_percent(store, folder):
+def test_confidences_in_percent(tried, folder):
     text = bundles.RESPONSES.replace("0.25", "25").replace("0.5", "50").replace("0.75", "7.5e1").replace(",1\n", ",100\n")
-    bundles.put(store, bundles.write(folder, responses=text), model="m", percent=True)
-    assert [c for (c,) in rows(store, "select confidence from responses order by question_id, clue")] == [
+    tried(bundles.write(folder, responses=text), model="m", percent=True)
+    assert [c for (c,) in tried.rows("select confidence from responses order by question_id, clue")] == [
         0.25,
         0.5,
         1.0,
@@ -163,14 +163,14 @@ def test_options(store, folder, facts, normalised, cases):
     assert warnings == ([warning] if normalised else [])
 
 
-def test_options_as_lists_and_structs_of_parquet(store, folder):
+def test_options_as_lists_and_structs_of_parquet(tried, folder):
     bundles.write(folder, CLASSES, questions=ONE, clues=None)
     pl.DataFrame({"question_id": ["s1"], "options": [[0.25, 0.5, 0.25]]}).write_parquet(folder / "responses" / "list.parquet")
     pl.DataFrame(
         {"question_id": ["s1"], "options": [{"no": 0.25, "yes": 0.75, "maybe": None}], "model": ["other"]}
     ).write_parquet(folder / "responses" / "struct.parquet")
-    bundles.put(store, folder, model="m")
-    assert rows(store, "select options from responses join runs using (run) order by model") == [
+    tried(folder, model="m")
+    assert tried.rows("select options from responses join runs using (run) order by model") == [
         ([0.25, 0.5, 0.25],),
         ([0.25, 0.75, 0.0],),
     ]

@@ -43,15 +43,15 @@ def stated(spellings):
     return with_ids(*({"confidence": text, "correct": "01"[n % 2]} for n, text in enumerate(spellings)))
 
 
-def confidences(store, path, spellings, **options):
-    report = put(store, write(path, stated(spellings)), **options)
-    return [row[2] for row in answers(store, report)], report
+def confidences(read, path, spellings, **options):
+    return [row[2] for row in read(write(path, stated(spellings)), **options).answers]
 
 
-def asked(store, path, rows=None, **options):
+def asked(read, path, rows=None, **options):
     """Return what is asked about a table, which ``rows`` give if it is not written yet: columns, hints and choices."""
-    problems = refusal(store, path if rows is None else write(path, rows), **options).problems
-    return [(problem.column, problem.hint, problem.choices) for problem in problems]
+    with pytest.raises(Refused) as refused:
+        read(path if rows is None else write(path, rows), **options)
+    return [(problem.column, problem.hint, problem.choices) for problem in refused.value.problems]
 
 
 def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
@@ -76,20 +76,20 @@ def test_questions_without_ids_are_named_by_their_texts(store, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["stem", "q"])
-def test_short_questions_are_recognised(store, tmp_path, name):
+def test_short_questions_are_recognised(read, tmp_path, name):
     rows = [{name: row["question"], "model": model} | row for model in ("m1", "m2") for row in ROWS]
     rows = [{key: cell for key, cell in row.items() if key != "question"} for row in rows]
-    put(store, write(tmp_path / "in.csv", rows))
-    assert store.snapshot().rows("select count(*), count(distinct text) from questions") == [(3, 3)]
+    reading = read(write(tmp_path / "in.csv", rows))
+    assert reading.rows("select count(*), count(distinct text) from questions_read") == [(3, 3)]
 
 
-def test_a_column_that_every_model_answers_is_asked_about(store, tmp_path):
+def test_a_column_that_every_model_answers_is_asked_about(read, tmp_path):
     """Otherwise each row would be a question of its own, and no two models would share one."""
     rows = [{"stem": "ABC"[n], "model": model, "confidence": row["confidence"], "correct": n % 2, "gold": row["gold"]}
         for model in ("m1", "m2") for n, row in enumerate(ROWS)]  # fmt: skip
-    assert asked(store, tmp_path / "in.csv", rows) == [("stem", "column", ("question_id=stem", "attribute=stem"))]
-    put(store, tmp_path / "in.csv", columns=(("question_id", "stem"),))
-    assert store.snapshot().rows("select question_id from questions order by 1") == [("A",), ("B",), ("C",)]
+    assert asked(read, tmp_path / "in.csv", rows) == [("stem", "column", ("question_id=stem", "attribute=stem"))]
+    reading = read(tmp_path / "in.csv", columns=(("question_id", "stem"),))
+    assert reading.rows("select question_id from questions_read order by 1") == [("A",), ("B",), ("C",)]
 
 
 def test_a_later_table_adds_questions_and_changes_none(store, tmp_path):
@@ -112,11 +112,10 @@ def test_a_later_table_adds_questions_and_changes_none(store, tmp_path):
         (["1.0000000000000002", "-1e-17", "0.5", "0.25"], [1, 0, 0.5, 0.25]),
     ],
 )
-def test_spellings_of_confidences(store, tmp_path, spellings, expected):
-    imported, report = confidences(store, tmp_path / "in.csv", spellings)
-    assert imported == expected
-    rounded = sum(text.startswith(("1.00", "-")) for text in spellings)
-    assert report.repaired.total() == rounded
+def test_spellings_of_confidences(read, tmp_path, spellings, expected):
+    reading = read(write(tmp_path / "in.csv", stated(spellings)))
+    assert [row[2] for row in reading.answers] == expected
+    assert reading.report.repaired.total() == sum(text.startswith(("1.00", "-")) for text in spellings)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +126,15 @@ def test_spellings_of_confidences(store, tmp_path, spellings, expected):
         (["10", "1", "5", "9", "5"], "words", ("1=?", "5=?", "9=?", "10=?")),
         (["0.5", "-1", "0.7"], "words", ("-1=none",)),
         (["50", "-1", "70"], "words", ("-1=none",)),
+        (["0.85", "0.4", "1", "0"], "unit", ()),
     ],
 )
-def test_an_unclear_scale_is_asked(store, tmp_path, spellings, hint, choices):
-    assert asked(store, tmp_path / "in.csv", stated(spellings)) == [("confidence", hint, choices)]
+def test_an_unclear_scale_is_asked(read, tmp_path, spellings, hint, choices):
+    path = write(tmp_path / "in.csv", stated(spellings))
+    assert asked(read, path, percent=hint == "unit") == [("confidence", hint, choices)]
     if hint == "percent":
-        imported, _ = confidences(store, tmp_path / "in.csv", spellings, percent=True)
-        assert imported == [float(text) / 100 for text in spellings]
+        shares = confidences(read, tmp_path / "in.csv", spellings, percent=True)
+        assert shares == [float(text) / 100 for text in spellings]
 
 
 @pytest.mark.parametrize(
@@ -145,14 +146,10 @@ def test_an_unclear_scale_is_asked(store, tmp_path, spellings, hint, choices):
         (["4", "-1", "2", "3"], {"-1": None, "2": 0.2, "3": 0.3, "4": 0.4}, [0.4, None, 0.2, 0.3]),
     ],
 )
-def test_points_of_a_scale_mean_what_is_stated(store, tmp_path, spellings, words, means):
-    imported, report = confidences(store, tmp_path / "in.csv", spellings, words=tuple(words.items()))
-    assert imported == means
-    assert [row[3] for row in answers(store, report)] == [n % 2 for n in range(len(means))], "words are not those of grades"
-
-
-def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):
-    assert asked(store, tmp_path / "in.csv", stated(["0.85", "0.4", "1", "0"]), percent=True) == [("confidence", "unit", ())]
+def test_points_of_a_scale_mean_what_is_stated(read, tmp_path, spellings, words, means):
+    """They do not mean this as grades."""
+    reading = read(write(tmp_path / "in.csv", stated(spellings)), words=tuple(words.items()))
+    assert [row[2:4] for row in reading.answers] == [(share, n % 2) for n, share in enumerate(means)]
 
 
 def test_one_number_out_of_range_makes_no_percentages(store, tmp_path):
@@ -163,72 +160,61 @@ def test_one_number_out_of_range_makes_no_percentages(store, tmp_path):
     assert [(problem.column, problem.value) for problem in refused.problems] == [("confidence", "95.0")]
 
 
-def test_words_mean_what_is_stated(store, tmp_path):
+def test_words_mean_what_is_stated(read, tmp_path):
     words = ["Sure", " unsure ", "sure", "unsure"]
-    assert asked(store, tmp_path / "in.csv", stated(words)) == [("confidence", "words", ("sure=?", "unsure=?"))]
-    imported, _ = confidences(store, tmp_path / "in.csv", words, words=(("sure", 0.9), ("unsure", 0.3)))
-    assert imported == [0.9, 0.3, 0.9, 0.3]
+    assert asked(read, tmp_path / "in.csv", stated(words)) == [("confidence", "words", ("sure=?", "unsure=?"))]
+    assert confidences(read, tmp_path / "in.csv", words, words=(("sure", 0.9), ("unsure", 0.3))) == [0.9, 0.3, 0.9, 0.3]
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"),
-    [("True", "False"), ("ja", "nein"), ("C", "I"), ("1.0", "0.0"), ("x [RESULT] 0 [RESULT] 1", "fine [RESULT] 0")],
-)
-def test_spellings_of_correctness(store, tmp_path, right, wrong):
-    rows = with_ids(*({"confidence": f"0.{n + 1}", "judge": right if n < 3 else wrong} for n in range(5)))
-    report = put(store, write(tmp_path / "in.csv", rows))
-    assert [row[3] for row in answers(store, report)] == [1, 1, 1, 0, 0]
+    ("name", "right", "wrong"),
+    [
+        ("judge", "True", "False"), ("judge", "ja", "nein"), ("judge", "C", "I"), ("judge", "1.0", "0.0"),
+        ("judge", "x [RESULT] 0 [RESULT] 1", "fine [RESULT] 0"),
+        ("is_wrong", "0", "1"), ("incorrect", "no", "yes"), ("hallucinated", "0", "yes"), ("falsch", "no", "1"),
+    ],
+)  # fmt: skip
+def test_spellings_of_correctness(read, tmp_path, name, right, wrong):
+    rows = with_ids(*({"confidence": f"0.{n + 1}", name: right if n < 3 else wrong} for n in range(5)))
+    reading = read(write(tmp_path / "in.csv", rows))
+    assert [row[3] for row in reading.answers] == [1, 1, 1, 0, 0]
 
 
-def test_a_grade_can_say_that_nothing_was_attempted(store, tmp_path):
+def test_a_grade_can_say_that_nothing_was_attempted(read, tmp_path):
     grades = ("CORRECT", "INCORRECT", "NOT_ATTEMPTED", "INCORRECT")
     rows = with_ids(*({"problem": "Which?", "answer": "Nile", "predicted_answer": text, "grade": grade, "confidence": "80%"}
                       for text, grade in zip(("Nil", "Nile!", "I cannot say", "No."), grades, strict=True)))  # fmt: skip
     rows = [row | {"problem": f"Which {row['id']}?"} for row in rows]
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert [row[2:] for row in answers(store, report)] == [(0.8, 1, None), (0.8, 0, None), (None, 0, "abstained"), (0.8, 0, None)]
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert [row[2:] for row in reading.answers] == [(0.8, 1, None), (0.8, 0, None), (None, None, "abstained"), (0.8, 0, None)]
 
 
-@pytest.mark.parametrize("name", ["is_wrong", "incorrect", "hallucinated", "falsch"])
-def test_a_column_can_say_what_is_wrong(store, tmp_path, name):
-    rows = with_ids(*({name: wrong, "confidence": "0.5"} for wrong in ("1", "0", "yes", "no")))
-    report = put(store, write(tmp_path / "in.csv", rows))
-    assert [row[3] for row in answers(store, report)] == [0, 1, 0, 1]
-
-
-def test_grades_in_words_mean_what_is_stated(store, tmp_path):
+def test_grades_in_words_mean_what_is_stated(read, tmp_path):
     """C would be correct in a log of Inspect; in a table with A and B, it may be anything."""
     rows = [
         {"problem": f"Which {n}?", "target": f"Nile {n}", "response": "Nil", "grade": "ABC"[n % 3], "confidence": "0.5"}
         for n in range(9)
     ]
     path = write(tmp_path / "in.csv", with_ids(*rows))
-    assert asked(store, path) == [("grade", "words", ("a=?", "b=?", "c=?"))]
-    assert asked(store, path, words=(("a", 1.0), ("b", 0.0))) == [("grade", "words", ("c=?",))]
-    report = put(store, path, words=(("a", 1.0), ("b", 0.0), ("c", None)))
-    assert [row[3:] for row in answers(store, report)] == [(1, None), (0, None), (0, "abstained")] * 3
+    assert asked(read, path) == [("grade", "words", ("a=?", "b=?", "c=?"))]
+    assert asked(read, path, words=(("a", 1.0), ("b", 0.0))) == [("grade", "words", ("c=?",))]
+    reading = read(path, words=(("a", 1.0), ("b", 0.0), ("c", None)))
+    assert [row[3:] for row in reading.answers] == [(1, None), (0, None), (None, "abstained")] * 3
 
 
-@pytest.mark.parametrize("beside", ["count", "bin", "ece"])
-def test_figures_of_many_answers_are_no_answers(store, tmp_path, beside):
-    rows = [{beside: f"0.{n + 1}", "mean_confidence": f"0.{n + 1}5", "accuracy": f"0.{n + 1}2"} for n in range(8)]
-    assert ("accuracy", "column", ("correct=accuracy", "attribute=accuracy")) in asked(store, tmp_path / "in.csv", rows)
-
-
-def test_letters_are_compared(store, tmp_path):
+def test_letters_are_compared(read, tmp_path):
     pairs = [("(B)", "A or B"), ("b.", "B (the second)"), ("C", "A"), ("IDK", "A"), ("", "B")]
     rows = with_ids(*({"prediction": guess, "gold": gold, "confidence": "0.5"} for guess, gold in pairs))
-    report = put(store, write(tmp_path / "in.csv", rows))
-    assert [row[3:] for row in answers(store, report)] == [
-        (1, None), (1, None), (0, None), (0, "abstained"), (0, "unparsed"),
+    reading = read(write(tmp_path / "in.csv", rows))
+    assert [row[3:] for row in reading.answers] == [
+        (1, None), (1, None), (0, None), (None, "abstained"), (None, "unparsed"),
     ]  # fmt: skip
 
 
-def test_columns_of_confidence_are_runs_of_one_model(store, tmp_path):
+def test_columns_of_confidence_are_runs_of_one_model(read, tmp_path):
     rows = with_ids(*({"p_true": f"0.{n}", "verbal confidence": f"{n}0%", "hit": n % 2} for n in range(1, 9)))
-    put(store, write(tmp_path / "in.csv", rows), model="m")
-    runs = store.snapshot().rows("select model, elicitation from runs order by 2")
-    assert runs == [("m", "p_true"), ("m", "verbal confidence")]
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert reading.runs == [("m", "p_true"), ("m", "verbal confidence")]
 
 
 def test_days_are_runs_and_tags(store, tmp_path):
@@ -239,62 +225,60 @@ def test_days_are_runs_and_tags(store, tmp_path):
     ]  # fmt: skip
 
 
-def test_told_thresholds_are_samples_and_an_attribute(store, tmp_path):
+def test_told_thresholds_are_samples_and_an_attribute(read, tmp_path):
     rows = [row | {"threshold": told} for told in ("0.25", "0.5") for row in with_ids(*ROWS)]
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    snapshot = store.snapshot()
-    imported = snapshot.rows(f"select distinct sample, attributes from {snapshot.responses(report.runs)} order by 1")
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    imported = reading.rows("select distinct sample, attributes from responses_read order by 1")
     assert imported == [("threshold 0.25", {"threshold": "0.25"}), ("threshold 0.5", {"threshold": "0.5"})]
 
 
-def test_answers_that_nothing_tells_apart_are_asked_about(store, tmp_path):
+def test_answers_that_nothing_tells_apart_are_asked_about(read, tmp_path):
     rows = [row | {"zeta": way} for way in ("north", "south") for row in with_ids(*ROWS)]
     choices = ("model=zeta", "elicitation=zeta", "sample=zeta")
-    assert asked(store, tmp_path / "in.csv", rows, model="m") == [("zeta", "repeats", choices)]
-    report = put(store, tmp_path / "in.csv", columns=(("elicitation", "zeta"),), model="m")
-    assert store.snapshot().rows("select elicitation from runs order by 1") == [("north",), ("south",)] and len(report.runs) == 2
+    assert asked(read, tmp_path / "in.csv", rows, model="m") == [("zeta", "repeats", choices)]
+    assert read(tmp_path / "in.csv", columns=(("elicitation", "zeta"),), model="m").runs == [("m", "north"), ("m", "south")]
 
 
-def test_several_columns_of_correctness_are_asked_about(store, tmp_path):
+def test_several_columns_of_correctness_are_asked_about(read, tmp_path):
     rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "accurate": n % 3 == 0} for n in range(1, 9)))
-    assert asked(store, tmp_path / "in.csv", rows) == [(None, "column", ("correct=correct", "correct=accurate"))]
-    report = put(store, tmp_path / "in.csv", columns=(("correct", "accurate"),))
-    assert [row[3] for row in answers(store, report)] == [0, 0, 1, 0, 0, 1, 0, 0]
+    assert asked(read, tmp_path / "in.csv", rows) == [(None, "column", ("correct=correct", "correct=accurate"))]
+    reading = read(tmp_path / "in.csv", columns=(("correct", "accurate"),))
+    assert [row[3] for row in reading.answers] == [0, 0, 1, 0, 0, 1, 0, 0]
 
 
-def test_names_that_say_nothing_are_asked_about(store, tmp_path):
+def test_names_that_say_nothing_are_asked_about(read, tmp_path):
     rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
-    assert [choices for _, _, choices in asked(store, tmp_path / "in.csv", rows)] == [("correct=x2",), ("confidence=x1",)]
-    report = put(store, tmp_path / "in.csv", columns=(("confidence", "x1"), ("correct", "x2")))
-    assert len(answers(store, report)) == 8
+    assert [choices for _, _, choices in asked(read, tmp_path / "in.csv", rows)] == [("correct=x2",), ("confidence=x1",)]
+    reading = read(tmp_path / "in.csv", columns=(("confidence", "x1"), ("correct", "x2")))
+    assert len(reading.answers) == 8
 
 
-def test_a_column_that_is_stated_must_exist(store, tmp_path):
+def test_a_column_that_is_stated_must_exist(read, tmp_path):
     with pytest.raises(Refused, match="there is no such column; the file has: question, gold"):
-        put(store, write(tmp_path / "in.csv", ROWS), columns=(("confidence", "p"),))
+        read(write(tmp_path / "in.csv", ROWS), columns=(("confidence", "p"),))
 
 
-def test_a_kept_mapping_is_found_by_the_columns(store, tmp_path):
+def test_a_kept_mapping_is_found_by_the_columns(read, tmp_path):
     rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
-    first = put(store, write(tmp_path / "in.csv", rows), columns=(("confidence", "x1"), ("correct", "x2")))
-    (mapping,) = first.mappings
+    first = read(write(tmp_path / "in.csv", rows), columns=(("confidence", "x1"), ("correct", "x2")))
+    (mapping,) = first.report.mappings
     keep_mapping(tmp_path / "kept", ColumnMapping("lab", mapping.columns, mapping.roles, {"sure": 0.9}, True))
     kept = kept_mappings(tmp_path / "kept")
     assert kept == [ColumnMapping("lab", ("x1", "x2"), {"correct": ("x2",), "confidence": ("x1",)}, {"sure": 0.9}, True)]
     rows = [{"x2": n % 2, "x1": f"{n}0"} for n in range(1, 9)]
-    report = put(store, write(tmp_path / "later.csv", rows), mappings=tuple(kept), dataset="later")
-    assert "later.csv: read by the mapping lab" in report.lines
-    assert [row[2] for row in answers(store, report)] == [n / 10 for n in range(1, 9)]
+    reading = read(write(tmp_path / "later.csv", rows), mappings=tuple(kept), dataset="later")
+    assert "later.csv: read by the mapping lab" in reading.report.lines
+    assert [row[2] for row in reading.answers] == [n / 10 for n in range(1, 9)]
 
 
 @pytest.mark.parametrize(("encoding", "delimiter"), [("utf-8-sig", ";"), ("utf-16", "\t"), ("cp1252", "|")])
-def test_encodings_and_delimiters(store, tmp_path, encoding, delimiter):
+def test_encodings_and_delimiters(read, tmp_path, encoding, delimiter):
     rows = [ROWS[0] | {"gold": "Köln", "prediction": "Köln"}, *ROWS[1:]]
     lines = ["Ergebnisse", *(delimiter.join(row.values()) for row in [dict(zip(rows[0], rows[0], strict=True)), *rows])]
     (tmp_path / "in.txt").write_text("\r\n".join(lines), encoding=encoding)
-    report = put(store, tmp_path / "in.txt", model="m")
-    assert "Köln" in [row[1] for row in answers(store, report)]
-    assert any("read as cp1252" in warning for warning in report.warnings) == (encoding == "cp1252")
+    reading = read(tmp_path / "in.txt", model="m")
+    assert "Köln" in [row[1] for row in reading.answers]
+    assert any("read as cp1252" in warning for warning in reading.report.warnings) == (encoding == "cp1252")
 
 
 def nested(rows):
@@ -312,10 +296,10 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shapes_of_files(store, tmp_path, name):
+def test_shapes_of_files(read, tmp_path, name):
     (tmp_path / name).write_bytes(SHAPES[name](ROWS))
-    report = put(store, tmp_path / name, model="m")
-    assert sorted(row[1:4] for row in answers(store, report)) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
+    reading = read(tmp_path / name, model="m")
+    assert sorted(row[1:4] for row in reading.answers) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
 
 
 PLACES = [("Which river?", "Nile"), ("Which city?", "Rome"), ("Which sea?", "Dead Sea"), ("Which lake?", "Baikal")]
@@ -337,36 +321,30 @@ def promptfoo(form):
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_results_of_promptfoo_are_right_and_wrong(store, tmp_path, form):
+def test_results_of_promptfoo_are_right_and_wrong(read, tmp_path, form):
     (tmp_path / f"results.{form}").write_text(promptfoo(form))
-    put(store, tmp_path / f"results.{form}")
-    snapshot = store.snapshot()
-    assert snapshot.rows("select text, answer from questions order by position") == PLACES
-    runs = snapshot.rows("select run, model, elicitation from runs order by model desc")
-    assert [row[1:] for row in runs] == [("openai:gpt", "no confidence"), ("lab:other", "no confidence")]
-    for (run, model, _), correct in zip(runs, (1.0, 0.0), strict=True):
-        assert snapshot.rows(f"select distinct correct, state from {snapshot.responses([run])}") == [
-            (correct, "no_confidence")
-        ], model
+    reading = read(tmp_path / f"results.{form}")
+    assert reading.rows("select text, answer from questions_read order by ordinal") == PLACES
+    assert reading.rows("select distinct model, elicitation, correct, state from responses_read order by 1") == [
+        ("lab:other", "no confidence", 0, "no_confidence"), ("openai:gpt", "no confidence", 1, "no_confidence"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", ["exact_match/v1", "confidence"])
-def test_results_of_mlflow_are_split_into_columns_and_data(store, tmp_path, metric):
+def test_results_of_mlflow_are_split_into_columns_and_data(read, tmp_path, metric):
     """With as many rows as columns, too: these are no columns by name."""
     columns = ["inputs", "ground_truth", "outputs", metric, "toxicity/v1/score"][: 4 if metric == "confidence" else 5]
     rows = [[q, a, "Rome", value, 0.01 * value][: len(columns)] for (q, a), value in zip(PLACES, (0, 1, 0, 0), strict=True)]
     (tmp_path / "eval_results_table.json").write_text(json.dumps({"columns": columns, "data": rows}))
-    report = put(store, tmp_path / "eval_results_table.json", model="m")
-    stated = [(row[2], row[3]) for row in answers(store, report)]
-    assert sorted(stated, key=str) == (
-        [(0.0, 0.0)] * 3 + [(1.0, 1.0)] if metric == "confidence" else [(None, 0.0)] * 3 + [(None, 1.0)]
-    )
+    reading = read(tmp_path / "eval_results_table.json", model="m")
+    stated = sorted(row[2] if metric == "confidence" else row[3] for row in reading.answers)
+    assert stated == [0, 0, 0, 1]
 
 
-def test_parquet_with_nested_columns(store, tmp_path):
+def test_parquet_with_nested_columns(read, tmp_path):
     pl.DataFrame(nested(ROWS)).write_parquet(tmp_path / "in.parquet")
-    report = put(store, tmp_path / "in.parquet", model="m")
-    assert sorted(row[1:4] for row in answers(store, report)) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
+    reading = read(tmp_path / "in.parquet", model="m")
+    assert sorted(row[1:4] for row in reading.answers) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
 
 
 def test_a_folder_of_tables(store, tmp_path):
@@ -382,23 +360,25 @@ def test_a_folder_of_tables(store, tmp_path):
     assert any(warning.endswith("were skipped: runs/*.json, runs/readme.md") for warning in report.warnings)
 
 
-def test_forecasts_have_outcomes(store, tmp_path):
+def test_forecasts_have_outcomes(read, tmp_path):
     rows = [
         {"title": "x", "question": f"Will it rain on day {n}?", "forecast": f"0.{n}", "resolution": text}
         for n, text in enumerate(["yes", "no", "", "yes"], start=1)
     ]
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert store.snapshot().rows("select kind from datasets") == [("forecast",)]
-    assert sorted(row[1:4] for row in answers(store, report)) == [("yes", 0.1, 1), ("yes", 0.2, 0), ("yes", 0.4, 1)]
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert reading.rows("select kind from datasets_read") == [("forecast",)]
+    assert reading.rows("select answer from questions_read order by ordinal") == [("yes",), ("no",), ("yes",)]
+    assert sorted(row[1:3] for row in reading.answers) == [("yes", 0.1), ("yes", 0.2), ("yes", 0.4)]
 
 
-def test_options_have_a_column_each(store, tmp_path):
+def test_options_have_a_column_each(read, tmp_path):
     shares = [("A", "0.7", "0.2", "0.1"), ("B", "0.25", "0.5", "0.25"), ("C", "0.1", "0.1", "0.8")]
     rows = with_ids(*({"prediction": g, "gold": "A", "prob_A": a, "prob_B": b, "prob_C": c} for g, a, b, c in shares))
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    snapshot = store.snapshot()
-    imported = snapshot.rows(f"select confidence, options, correct from {snapshot.responses(report.runs)} order by question_id")
-    assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    distributions = [json.dumps(dict(zip("ABC", map(float, row[1:]), strict=True))) for row in shares]
+    assert [(*row[2:4], *options) for row, options in zip(reading.answers, reading.options, strict=True)] == [
+        (0.7, 1, distributions[0]), (0.5, 0, distributions[1]), (0.8, 0, distributions[2]),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -410,28 +390,24 @@ def test_options_have_a_column_each(store, tmp_path):
         ("ABC", lambda shares: {"softmax": json.dumps(dict(zip("ABC", shares, strict=True)))}),
     ],
 )
-def test_without_guesses_the_most_probable_option_is_one(store, tmp_path, keys, cells):
+def test_without_guesses_the_most_probable_option_is_one(read, tmp_path, keys, cells):
     """An option that is never right is one, too."""
     shares = [(0.2, 0.7, 0.1), (0.5, 0.25, 0.25), (0.1, 0.1, 0.8)]
     rows = [{"y_true": keys[right], **cells(row)} for right, row in zip((1, 1, 0), shares, strict=True)]
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    snapshot = store.snapshot()
-    imported = snapshot.rows(
-        f"select guess, confidence, options, correct from {snapshot.responses(report.runs)} order by question_id"
-    )
-    assert [row[:2] + row[3:] for row in imported] == [(keys[1], 0.7, 1), (keys[0], 0.5, 0), (keys[2], 0.8, 0)]
-    assert [sorted(row[2]) for row in imported] == [sorted(row) for row in shares]
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert [row[1:4] for row in reading.answers] == [(keys[1], 0.7, 1), (keys[0], 0.5, 0), (keys[2], 0.8, 0)]
+    assert [json.loads(options) for (options,) in reading.options] == [dict(zip(keys, row, strict=True)) for row in shares]
 
 
 @pytest.mark.parametrize(
     ("labels", "name"), [(("1", "0"), "prob_positive"), (("1", "0"), "prob_1"), (("toxic", "safe"), "prob_toxic")]
 )
-def test_of_two_options_one_column_is_enough(store, tmp_path, labels, name):
+def test_of_two_options_one_column_is_enough(read, tmp_path, labels, name):
     """Taken as confidences, the probabilities of one class would be those of the other guesses turned round."""
     predicted = ((0, 0.9, 0), (1, 0.2, 1), (1, 0.3, 0), (0, 0.6, 1)) * 3
     rows = with_ids(*({"gold": labels[right], "prediction": labels[guess], name: p} for guess, p, right in predicted))
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    imported = sorted({row[1:4] for row in answers(store, report)}, key=str)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    imported = sorted({row[1:4] for row in reading.answers}, key=str)
     expected = sorted(
         {(labels[guess], p if guess == 0 else 1 - p, float(guess == right)) for guess, p, right in predicted}, key=str
     )
@@ -441,38 +417,30 @@ def test_of_two_options_one_column_is_enough(store, tmp_path, labels, name):
 @pytest.mark.parametrize(
     ("labels", "name"), [(("spam", "ham"), "prob_positive"), (("spam", "ham"), "class_1_prob"), (("True", "False"), "p_true")]
 )
-def test_a_probability_of_one_class_is_asked_about(store, tmp_path, labels, name):
+def test_a_probability_of_one_class_is_asked_about(read, tmp_path, labels, name):
     rows = with_ids(*({"gold": labels[n % 2], "prediction": labels[n % 3 % 2], name: f"0.{n + 1}"} for n in range(12)))
-    (asked_about,) = asked(store, tmp_path / "in.csv", rows)
+    (asked_about,) = asked(read, tmp_path / "in.csv", rows)
     assert asked_about[:2] == (name, "column") and f"confidence={name}" in asked_about[2]
 
 
-def test_the_probability_of_the_predicted_class_is_a_confidence(store, tmp_path):
-    rows = with_ids(
-        *({"gold": "AB"[n % 2], "prediction": "AB"[n % 3 % 2], "predicted_class_prob": f"0.{n + 1}"} for n in range(8))
-    )
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert [row[2] for row in answers(store, report)] == [(n + 1) / 10 for n in range(8)]
-
-
-def test_lists_of_what_people_said_are_no_probabilities(store, tmp_path):
+def test_lists_of_what_people_said_are_no_probabilities(read, tmp_path):
     rows = with_ids(*({"gold": "AB"[n % 2], "prediction": "AB"[n % 3 % 2], "human_distribution": "[0.5, 0.5]"} for n in range(8)))
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert {row[4] for row in answers(store, report)} == {"no_confidence"}
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert {row[4] for row in reading.answers} == {"no_confidence"}
 
 
-def test_a_header_may_leave_out_the_name_of_an_index(store, tmp_path):
+def test_a_header_may_leave_out_the_name_of_an_index(read, tmp_path):
     (tmp_path / "in.csv").write_text(",acc,conf\n" + "".join(f"{n},{n % 2},0.{n + 1}\n" for n in range(8)))
-    assert [row[2] for row in answers(store, put(store, tmp_path / "in.csv"))] == [(n + 1) / 10 for n in range(8)]
+    assert [row[2] for row in read(tmp_path / "in.csv").answers] == [(n + 1) / 10 for n in range(8)]
 
 
-def test_numbers_instead_of_names_of_columns_are_refused(store, tmp_path):
+def test_numbers_instead_of_names_of_columns_are_refused(read, tmp_path):
     (tmp_path / "in.csv").write_text("".join(f"0.{n + 1},{n % 2}\n" for n in range(8)))
     with pytest.raises(Refused, match="put a line such as confidence,correct above it"):
-        put(store, tmp_path / "in.csv")
+        read(tmp_path / "in.csv")
 
 
-def test_the_most_probable_option_is_the_guess(store, tmp_path):
+def test_the_most_probable_option_is_the_guess(read, tmp_path):
     """Where this explains what is right, as in the tables that the program of MMLU writes, with few names of columns."""
     header = ",".join([*map(str, range(6)), "small_correct", *(f"small_choice{letter}_probs" for letter in "ABCD")])
     rows = [("A", "A", 0.5), ("B", "C", 0.7), ("C", "C", 0.4), ("A", "D", 0.6)]
@@ -481,18 +449,11 @@ def test_the_most_probable_option_is_the_guess(store, tmp_path):
         for n, (key, guess, p) in enumerate(rows)
     ]
     (tmp_path / "law.csv").write_text("\n".join([header, *lines]))
-    report = put(store, tmp_path / "law.csv", model="small")
-    assert sorted(row[1:4] for row in answers(store, report)) == [("A", 0.5, 1), ("C", 0.4, 1), ("C", 0.7, 0), ("D", 0.6, 0)]
+    reading = read(tmp_path / "law.csv", model="small")
+    assert sorted(row[1:4] for row in reading.answers) == [("A", 0.5, 1), ("C", 0.4, 1), ("C", 0.7, 0), ("D", 0.6, 0)]
 
 
-def test_a_column_of_errors_is_asked_about(store, tmp_path):
-    rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
-    assert asked(store, tmp_path / "in.csv", rows) == [
-        ("failure", "column", ("failed=failure", "wrong=failure", "attribute=failure"))
-    ]
-
-
-def test_a_message_where_nothing_was_answered_is_a_failed_call(store, tmp_path):
+def test_a_message_where_nothing_was_answered_is_a_failed_call(read, tmp_path):
     """Counted as answers that could not be read, these would be wrong ones."""
     failed = [n % 3 == 0 for n in range(9)]
     rows = [
@@ -501,18 +462,15 @@ def test_a_message_where_nothing_was_answered_is_a_failed_call(store, tmp_path):
     ]
     retried = [row | {"guess": "Nile", "confidence": "0.5"} for row in rows]
     for dataset, lines, expected in (("once", rows, failed), ("retried", retried, [False] * 9)):
-        report = put(store, write(tmp_path / f"{dataset}.csv", with_ids(*lines)), model="m", dataset=dataset)
-        snapshot = store.snapshot()
-        sql = f"select failed from {snapshot.responses(report.runs)} order by question_id"
-        assert [row for (row,) in snapshot.rows(sql)] == expected, dataset
+        reading = read(write(tmp_path / f"{dataset}.csv", with_ids(*lines)), model="m", dataset=dataset)
+        assert [failed for (failed,) in reading.rows("select failed from responses_read order by question_id")] == expected
 
 
-def test_failed_calls_have_no_answer(store, tmp_path):
+def test_failed_calls_have_no_answer(read, tmp_path):
     rows = with_ids(*(row | {"failed": row["confidence"] == ""} for row in ROWS), ROWS[0] | {"failed": False})
     rows[2]["prediction"] = rows[2]["correct"] = ""
-    report = put(store, write(tmp_path / "in.csv", rows))
-    snapshot = store.snapshot()
-    failed = snapshot.rows(f"select failed from {snapshot.responses(report.runs)} order by question_id")
+    reading = read(write(tmp_path / "in.csv", rows))
+    failed = reading.rows("select failed from responses_read order by question_id")
     assert failed == [(False,), (False,), (True,), (False,)]
 
 
@@ -528,29 +486,28 @@ def test_attributes_stay_those_of_what_they_were(store, tmp_path):
 
 
 @pytest.mark.parametrize(("sheets", "models"), [(("alpha", "beta"), ["alpha", "beta"]), (("Sheet1", "Sheet2"), None)])
-def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
+def test_sheets_of_a_workbook(read, tmp_path, sheets, models):
     pytest.importorskip("python_calamine")
     rows = [row.values() for row in with_ids(*ROWS)]
     write_workbook(tmp_path / "in.xlsx", {sheet: [["id", *ROWS[0]], *rows] for sheet in sheets})
     if models is None:
         choices = ("model=sheet", "elicitation=sheet", "sample=sheet")
-        assert asked(store, tmp_path / "in.xlsx") == [("sheet", "repeats", choices)]
+        assert asked(read, tmp_path / "in.xlsx") == [("sheet", "repeats", choices)]
         return
-    put(store, tmp_path / "in.xlsx")
-    assert [model for (model,) in store.snapshot().rows("select model from runs order by 1")] == models
+    assert [model for model, _ in read(tmp_path / "in.xlsx").runs] == models
 
 
-def test_answers_without_any_confidence_are_kept(store, tmp_path):
+def test_answers_without_any_confidence_are_kept(read, tmp_path):
     """They are a run of accuracy, unless a column could be a confidence: then it is asked whether it is one."""
     rows = [{key: cell for key, cell in row.items() if key != "confidence"} for row in with_ids(*ROWS)]
-    report = put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert [row[2:] for row in answers(store, report)] == [(None, right, "no_confidence") for right in (1, 0, 0)]
-    assert store.snapshot().rows("select elicitation, items from runs") == [("no confidence", 0)]
-    assert any("no column holds a confidence" in warning for warning in report.warnings)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert [row[2:] for row in reading.answers] == [(None, right, "no_confidence") for right in (1, 0, 0)]
+    assert reading.runs == [("m", "no confidence")]
+    assert any("no column holds a confidence" in warning for warning in reading.report.warnings)
     scored = [row | {"energy": f"{n}.5"} for n, row in enumerate(rows)]
     with pytest.raises(Refused, match="a measure of uncertainty"):
-        put(store, write(tmp_path / "scored.csv", scored), model="m")
-    put(store, tmp_path / "scored.csv", model="m", dataset="scored", columns=(("attribute", "energy"),))
+        read(write(tmp_path / "scored.csv", scored), model="m")
+    assert len(read(tmp_path / "scored.csv", model="m", columns=(("attribute", "energy"),)).answers) == 3
 
 
 SCORED = [
@@ -582,25 +539,17 @@ def test_scores_are_runs_and_kept_as_they_are(store, tmp_path):
     assert {*report.hints} == {"map", "model"}
 
 
-def test_scores_beside_a_confidence_are_attributes(store, tmp_path):
-    rows = [row | {"confidence": "0.5"} for row in without("energy", "cosine")]
-    report = put(store, write(tmp_path / "a.csv", rows))
-    assert [row[2] for row in answers(store, report)] == [0.5] * 4
-
-
-def test_what_else_could_be_a_score_is_named(store, tmp_path):
-    report = put(store, write(tmp_path / "a.csv", without("mean logprob", "energy")))
-    assert "a.csv: cosine: kept as attributes; these could be confidences or scores as well" in report.warnings
-    report = put(store, tmp_path / "a.csv", columns=(("certainty", "cosine"),), model="other")
-    assert len(report.runs) == 1 and "cosine" in report.lines[-1]
+def test_what_else_could_be_a_score_is_named(read, tmp_path):
+    reading = read(write(tmp_path / "a.csv", without("mean logprob", "energy")))
+    assert "a.csv: cosine: kept as attributes; these could be confidences or scores as well" in reading.report.warnings
+    assert read(tmp_path / "a.csv", columns=(("certainty", "cosine"),), model="m").runs == [("m", "cosine")]
 
 
 @pytest.mark.parametrize(("name", "numbers"), [("energy", "{}"), ("confidence", "-{}.5"), ("certainty", "{}5000")])
-def test_the_direction_of_a_score_is_asked(store, tmp_path, name, numbers):
+def test_the_direction_of_a_score_is_asked(read, tmp_path, name, numbers):
     rows = [{"id": row["id"], "correct": row["correct"], name: numbers.format(n)} for n, row in enumerate(SCORED)]
-    assert asked(store, tmp_path / "a.csv", rows) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
-    report = put(store, tmp_path / "a.csv", columns=(("uncertainty", name),))
-    assert len(report.runs) == 1
+    assert asked(read, tmp_path / "a.csv", rows) == [(name, "column", (f"certainty={name}", f"uncertainty={name}"))]
+    assert read(tmp_path / "a.csv", columns=(("uncertainty", name),)).runs == [("a", name)]
 
 
 OUTPUTS = [
@@ -611,54 +560,52 @@ OUTPUTS = [
 ]
 
 
-def test_a_pattern_finds_the_confidence_in_an_output(store, tmp_path):
+def test_a_pattern_finds_the_confidence_in_an_output(read, tmp_path):
     """The usual pattern is offered. Where it is the guess that states one, this is no part of the answer."""
     path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
-    report = put(store, path)
+    report = read(path).report
     offer = "a.csv: 3 of the first 4 texts of output state a confidence, as in 'Confidence: {percent}'"
     assert offer in report.warnings and "pattern" in report.hints
-    report = put(store, path, confidence_pattern="Confidence: {percent}")
+    reading = read(path, confidence_pattern="Confidence: {percent}")
     texts = ["The Nile.", "Rome", "First I said .\nDead Sea", "no idea"]
-    expected = zip(texts, [0.85, 0.4, 0.555, None], [1, 0, 0, 0], strict=True)
-    assert [row[1:4] for row in answers(store, report)] == [*expected]
-    (facts,) = store.snapshot().rows("select elicitation, no_confidence from runs where run = $r", {"r": report.runs[0]})
-    assert facts == ("verbalized", 1)
+    assert [row[1:3] for row in reading.answers] == [*zip(texts, [0.85, 0.4, 0.555, None], strict=True)]
+    assert reading.runs == [("a", "verbalized")] and reading.answers[3][4] == "no_confidence"
 
 
-def test_a_pattern_is_offered_where_guesses_hold_the_confidence(store, tmp_path):
+def test_a_pattern_is_offered_where_guesses_hold_the_confidence(read, tmp_path):
     """Read as they are, these outputs are never the reference answer."""
     rivers = ("Po", "Elbe", "Nile", "Loire") * 5
     rows = [{"question": f"No. {n}?", "gold": name, "output": f"{name}. Confidence: {n + 10}%"} for n, name in enumerate(rivers)]
     path = write(tmp_path / "outputs.csv", with_ids(*rows))
     with pytest.raises(Refused, match=r"agree in no row; .* as in 'Confidence: \{percent\}'") as refused:
-        put(store, path)
+        read(path)
     assert refused.value.problems[0].hint == "pattern"
-    report = put(store, path, confidence_pattern="Confidence: {percent}")
-    assert sorted(row[2:4] for row in answers(store, report)) == [((n + 10) / 100, 1) for n in range(20)]
+    reading = read(path, confidence_pattern="Confidence: {percent}")
+    assert sorted(row[2:4] for row in reading.answers) == [((n + 10) / 100, 1) for n in range(20)]
 
 
-def test_a_column_of_confidences_in_texts_is_asked_about(store, tmp_path):
+def test_a_column_of_confidences_in_texts_is_asked_about(read, tmp_path):
     rows = with_ids(*({"confidence": f"I am 0.{n + 10} sure", "correct": n % 2} for n in range(20)))
-    assert asked(store, tmp_path / "in.csv", rows) == [("confidence", "pattern", ())]
-    report = put(store, tmp_path / "in.csv", confidence_pattern="{share} sure")
-    assert sorted(row[2] for row in answers(store, report)) == [(n + 10) / 100 for n in range(20)]
+    assert asked(read, tmp_path / "in.csv", rows) == [("confidence", "pattern", ())]
+    reading = read(tmp_path / "in.csv", confidence_pattern="{share} sure")
+    assert sorted(row[2] for row in reading.answers) == [(n + 10) / 100 for n in range(20)]
 
 
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [("{share} sure", "no column states a confidence"), ("Confidence: {percent}", "these are no percentages: use {share}")],
 )
-def test_a_pattern_that_does_not_fit_is_refused(store, tmp_path, pattern, reason):
+def test_a_pattern_that_does_not_fit_is_refused(read, tmp_path, pattern, reason):
     rows = [row | {"output": f"Nile. Confidence: 0.{n}"} for n, row in enumerate(OUTPUTS)]
     with pytest.raises(Refused, match=reason):
-        put(store, write(tmp_path / "a.csv", with_ids(*rows)), confidence_pattern=pattern)
+        read(write(tmp_path / "a.csv", with_ids(*rows)), confidence_pattern=pattern)
 
 
-def test_a_kept_mapping_has_the_pattern(store, tmp_path):
+def test_a_kept_mapping_has_the_pattern(read, tmp_path):
     path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
-    (mapping,) = put(store, path, confidence_pattern="Confidence: {percent}").mappings
-    keep_mapping(tmp_path / "kept", replace(mapping, name="lab"))
-    assert put(store, path, mappings=tuple(kept_mappings(tmp_path / "kept"))).stored
+    first = read(path, confidence_pattern="Confidence: {percent}")
+    keep_mapping(tmp_path / "kept", replace(first.report.mappings[0], name="lab"))
+    assert read(path, mappings=tuple(kept_mappings(tmp_path / "kept"))).answers == first.answers
 
 
 @pytest.mark.parametrize("text", ["Confidence", "{percent}", "{share} {percent}", "Confidence: {score}", "x" * 99 + "{share}"])
@@ -693,18 +640,16 @@ COLUMNS_OF_MODELS = {  # what the columns of a model are called, and what they h
 
 
 @pytest.mark.parametrize("kind", COLUMNS_OF_MODELS)
-def test_columns_of_models_become_runs(store, tmp_path, kind):
+def test_columns_of_models_become_runs(read, tmp_path, kind):
     cells = [COLUMNS_OF_MODELS[kind]("gpt-4o", n) | COLUMNS_OF_MODELS[kind]("llama-3.1", n) for n in range(3)]
     rows = [{"id": f"q{n}", "question": f"Which one is {n}?", "answer": KEYS[n], "note": n} | cells[n] for n in range(3)]
-    report = put(store, write(tmp_path / "wide.csv", rows))
-    snapshot = store.snapshot()
-    responses = snapshot.responses(report.runs)
-    sql = f"select r.model, p.correct, p.confidence from {responses} p join runs r using (run) order by model, question_id"
+    reading = read(write(tmp_path / "wide.csv", rows))
     sure = SURE if kind not in ("answers", "grades") else dict.fromkeys(SURE, (None,) * 3)
-    assert snapshot.rows(sql) == [(m, RIGHT[m][n], sure[m][n]) for m in RIGHT for n in range(3)]
+    expected = [(m, RIGHT[m][n], sure[m][n]) for m in RIGHT for n in range(3)]
+    assert reading.rows("select model, correct, confidence from responses_read order by model, question_id") == expected
 
 
-def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
+def test_predictions_of_a_list_have_rows_of_their_own(read, tmp_path):
     lines = [
         {
             "id": f"q{n}",
@@ -717,23 +662,21 @@ def test_predictions_of_a_list_have_rows_of_their_own(store, tmp_path):
     path = tmp_path / "nested.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     expected = sorted((SURE[m][n], RIGHT[m][n]) for m in RIGHT for n in range(3))
-    assert sorted(row[2:4] for row in answers(store, put(store, path))) == expected
+    assert sorted(row[2:4] for row in read(path).answers) == expected
 
 
-def test_lists_of_responses_hold_samples(store, tmp_path):
+def test_lists_of_responses_hold_samples(read, tmp_path):
     responses = [[("Nile", 0.9), ("Po", 0.2)], [("Rome", 0.4), ("Oslo", 0.8)]]
     records = [
         {"id": f"q{n}", "prompt": f"Which {n}?", "gold": pair[0][0], "responses": [{"text": t, "conf": p} for t, p in pair]}
         for n, pair in enumerate(responses)
     ]
     (tmp_path / "in.json").write_text(json.dumps(records))
-    report = put(store, tmp_path / "in.json", model="m", repeats="samples")
-    assert sorted(row[1:4] for row in answers(store, report)) == [
-        ("Nile", 0.9, 1), ("Oslo", 0.8, 0), ("Po", 0.2, 0), ("Rome", 0.4, 1),
-    ]  # fmt: skip
+    reading = read(tmp_path / "in.json", model="m", repeats="samples")
+    assert sorted(row[1:3] for row in reading.answers) == [("Nile", 0.9), ("Oslo", 0.8), ("Po", 0.2), ("Rome", 0.4)]
 
 
-def test_the_last_turns_of_a_conversation_are_read(store, tmp_path):
+def test_the_last_turns_of_a_conversation_are_read(read, tmp_path):
     turns = [
         [("system", "Be brief."), ("user", f"Which {n}?"), ("assistant", f"Nile {n}. Confidence: {n}0%")] for n in range(1, 9)
     ]
@@ -741,9 +684,9 @@ def test_the_last_turns_of_a_conversation_are_read(store, tmp_path):
         {"messages": [{"role": role, "content": text} for role, text in turn], "ideal": "Po", "correct": 0} for turn in turns
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    report = put(store, tmp_path / "in.jsonl", model="m", confidence_pattern="Confidence: {percent}")
-    assert sorted(row[1:3] for row in answers(store, report)) == [(f"Nile {n}.", n / 10) for n in range(1, 9)]
-    assert store.snapshot().rows("select text, answer from questions order by text limit 1") == [("Which 1?", "Po")]
+    reading = read(tmp_path / "in.jsonl", model="m", confidence_pattern="Confidence: {percent}")
+    assert sorted(row[1:3] for row in reading.answers) == [(f"Nile {n}.", n / 10) for n in range(1, 9)]
+    assert reading.rows("select text, answer from questions_read order by text limit 1") == [("Which 1?", "Po")]
 
 
 @pytest.mark.parametrize(
@@ -758,37 +701,26 @@ def test_the_last_turns_of_a_conversation_are_read(store, tmp_path):
         ),
     ],
 )
-def test_only_what_can_be_meant_is_offered(store, tmp_path, columns, choices):
+def test_only_what_can_be_meant_is_offered(read, tmp_path, columns, choices):
     rows = [{"id": f"q{n // 2}" if "style" in columns else f"q{n}"} | columns for n in range(8)]
     rows = [{name: text[n % 2] if text in ("ab", "01") else text for name, text in row.items()} for n, row in enumerate(rows)]
-    assert choices in [problem[2] for problem in asked(store, tmp_path / "in.csv", rows)]
+    assert choices in [problem[2] for problem in asked(read, tmp_path / "in.csv", rows)]
 
 
-def test_columns_of_an_unknown_series_are_asked_about(store, tmp_path):
+def test_columns_of_an_unknown_series_are_asked_about(read, tmp_path):
     rows = [
         {"id": f"q{n}", "calm_conf": f"0.{n + 1}", "calm_correct": n % 2, "keen_conf": "0.9", "keen_correct": 1} for n in range(4)
     ]
     path = write(tmp_path / "wide.csv", rows)
     column = "series named by columns"
-    assert asked(store, path) == [(column, "column", (f"model={column}", f"elicitation={column}"))]
-    report = put(store, path, columns=(("model", column),))
-    models = store.snapshot().rows(f"select model from runs where run in {(*report.runs,)} order by model")
-    assert models == [("calm",), ("keen",)]
+    assert asked(read, path) == [(column, "column", (f"model={column}", f"elicitation={column}"))]
+    assert [model for model, _ in read(path, columns=(("model", column),)).runs] == ["calm", "keen"]
 
 
-def test_columns_of_people_are_no_series(store, tmp_path):
-    rows = [
-        {"id": f"q{n}", "model_conf": f"0.{n + 1}", "model_correct": n % 2, "human_conf": "0.9", "human_correct": 1}
-        for n in range(4)
-    ]
-    report = put(store, write(tmp_path / "people.csv", rows))
-    assert [row[2:4] for row in answers(store, report)] == [(0.1, 0), (0.2, 1), (0.3, 0), (0.4, 1)]
-
-
-def test_names_in_the_plural(store, tmp_path):
+def test_names_in_the_plural(read, tmp_path):
     path = tmp_path / "lists.json"
     path.write_text(json.dumps({"questions": ["a?", "b?"], "preds": ["x", "y"], "confidences": [0.2, 0.9], "correct": [0, 1]}))
-    assert [row[2:4] for row in answers(store, put(store, path))] == [(0.2, 0), (0.9, 1)]
+    assert [row[2:4] for row in read(path).answers] == [(0.2, 0), (0.9, 1)]
 
 
 GUESSES, SPELLED = (
@@ -817,14 +749,14 @@ def test_a_large_csv_is_the_same_as_a_small_one(tmp_path, monkeypatch, left_out)
     assert content(stores[0]) == content(stores[1])
 
 
-def test_what_cannot_be_read_in_place_is_said(store, tmp_path, monkeypatch):
+def test_what_cannot_be_read_in_place_is_said(read, tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
     rows = [row | {"crashed": n % 2} for n, row in enumerate(LARGE)]
     with pytest.raises(Refused, match="at most 256 MiB, for it has a column for failed; split it into several files"):
-        put(store, write(tmp_path / "in.csv", rows), columns=(("failed", "crashed"),))
+        read(write(tmp_path / "in.csv", rows), columns=(("failed", "crashed"),))
 
 
-def test_a_contradiction_in_a_large_csv_is_refused(store, tmp_path, monkeypatch):
+def test_a_contradiction_in_a_large_csv_is_refused(read, tmp_path, monkeypatch):
     monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
     with pytest.raises(Refused, match="question 'q3' has different values"):
-        put(store, write(tmp_path / "in.csv", [row | {"gold": row["gold"] if n != 3 else "C"} for n, row in enumerate(LARGE)]))
+        read(write(tmp_path / "in.csv", [row | {"gold": row["gold"] if n != 3 else "C"} for n, row in enumerate(LARGE)]))

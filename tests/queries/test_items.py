@@ -33,8 +33,8 @@ def test_a_filter_leaves_out_its_answers(bundled):
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass15"])
 def test_a_bin_lists_what_its_diagram_counts(bundled, binning):
     selection = Selection("pyramid", conventions=Conventions(binning=binning), common=True)
-    for run in reliability(bundled, selection).runs[:3]:
-        for number, part in enumerate(run.bins, 1):
+    for run in reliability(bundled, selection).runs[:2]:
+        for number, part in [*enumerate(run.bins, 1)][:: 3 if binning == "mass15" else 1]:
             listed = items(bundled, selection, focus=(run.run,), bin=number, limit=1000)
             assert listed.total == len(listed.items) == part.items
             if part.items:

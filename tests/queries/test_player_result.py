@@ -32,12 +32,8 @@ def test_a_player_who_answers_as_a_run_gets_its_values(snapshot, rows, plain, qu
     by_run = {row.run: row for row in result.standings}
     answered = rows["relay"].answered(RELAY.replace(questions=questions), plain)
     items = [answered[question] for question in sorted(questions)]
-    expected = {
-        "accuracy": reference.accuracy(items, Conventions()),
-        "mean_confidence": reference.mean_confidence(items, Conventions()),
-        "brier": reference.brier(items, Conventions()),
-        "calscore": reference.calscore(items, Conventions()) if reference.heard(items) else None,
-    }
+    expected = {key: getattr(reference, key)(items, Conventions()) for key in ("accuracy", "mean_confidence", "brier")}
+    expected["calscore"] = reference.calscore(items, Conventions()) if reference.heard(items) else None
     for run in (None, plain):
         assert by_run[run].metrics.keys() == expected.keys()
         for key, value in expected.items():
@@ -70,12 +66,8 @@ def test_bins_are_fifths_with_certainty_in_the_last(snapshot):
     ]
     bins = player_result(snapshot, RELAY, tuple(answers)).bins
     assert [(part.answers, part.mean_confidence, part.accuracy) for part in bins] == [
-        (1, 0.0, 1.0),
-        (2, pytest.approx(0.295), 0.5),
-        (0, None, None),
-        (1, 0.6, 0.0),
-        (2, 0.9, 0.5),
-    ]
+        (1, 0.0, 1.0), (2, pytest.approx(0.295), 0.5), (0, None, None), (1, 0.6, 0.0), (2, 0.9, 0.5),
+    ]  # fmt: skip
     assert [part.lower for part in bins] == [0, 0.2, 0.4, 0.6, 0.8]
 
 

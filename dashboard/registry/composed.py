@@ -25,8 +25,7 @@ from queries.models import (
     versions,
 )
 from queries.question import Question, question
-from queries.question_order import QuestionOrder, ordered_questions
-from queries.questions import QuestionPage, question_details, question_page
+from queries.questions import QuestionOrder, QuestionPage, ordered_questions, question_details, question_page
 from queries.reliability import reliability
 from queries.run_names import run_parts
 from queries.runs import selected_runs as runs_of_selection

@@ -13,7 +13,7 @@ from queries.engine.reliability_diagrams import BANDS
 from queries.gradings import SHOWN
 from queries.items import MAX_ITEMS, Order
 from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.question_order import FACTS, read_sort
+from queries.questions import FACTS, read_sort
 from queries.selection import CONVENTIONS, Selection, read_address
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import (
@@ -43,7 +43,7 @@ DEFAULT_METRICS = (
 
 @dataclass(frozen=True)
 class QuestionOrder(Kind[str]):
-    """An order of questions; see ``queries.question_order``."""
+    """An order of questions; see ``queries.questions``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         sort = texts[0] or FACTS[0]

@@ -7,7 +7,7 @@ within it, and their buzzpoint is the first of these above the threshold. People
 """
 
 from data.store import Snapshot
-from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
+from queries.buzzing.by_category import CategoryOutcomes, PeopleMedian, category_outcomes, people_median
 from queries.buzzing.curves import (
     BuzzCurves,
     BuzzRates,
@@ -19,7 +19,6 @@ from queries.buzzing.curves import (
 )
 from queries.buzzing.inputs import read_buzzing
 from queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
-from queries.buzzing.people_median import PeopleMedian, people_median
 from queries.buzzing.thresholds import Buzzpoint, ThresholdExplorer, best_thresholds, buzzpoint, threshold_explorer
 from queries.selection import Answer, Selection, head
 

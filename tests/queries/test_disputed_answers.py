@@ -14,8 +14,7 @@ from queries.items import items
 from queries.leaderboard import grading_disagreement, leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question
-from queries.question_order import ordered_questions
-from queries.questions import question_details
+from queries.questions import ordered_questions, question_details
 from queries.selection import Selection
 from tests.helpers.bundle_factory import FACTS, put, table, write
 

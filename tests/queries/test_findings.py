@@ -8,7 +8,7 @@ from queries.findings import differs_from_zero, findings, surest_early_mistake
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question
-from queries.question_order import ordered_questions
+from queries.questions import ordered_questions
 from queries.selection import Selection
 
 

@@ -13,7 +13,7 @@ from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
-from queries.question_order import ordered_questions
+from queries.questions import ordered_questions
 from queries.reliability import reliability, triptych
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest

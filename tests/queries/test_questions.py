@@ -4,8 +4,7 @@ import pytest
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question_order import FACTS, ordered_questions
-from queries.questions import question_table, sparklines
+from queries.questions import FACTS, ordered_questions, question_table, sparklines
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference

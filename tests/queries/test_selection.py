@@ -10,7 +10,7 @@ from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
-from queries.question_order import QuestionOrder, ordered_questions
+from queries.questions import QuestionOrder, ordered_questions
 from queries.selection import Selection, read_address, read_facets, read_selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, MetricList, Text

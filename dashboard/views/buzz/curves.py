@@ -17,9 +17,8 @@ from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from dashboard.ui.text import DASH, percent, short
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
-from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
+from queries.buzzing.by_category import BuzzOutcomes, CategoryOutcome, RunAndMedian, Share
 from queries.buzzing.curves import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
-from queries.buzzing.people_median import RunAndMedian, Share
 from queries.selection.facets import Facets
 
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)

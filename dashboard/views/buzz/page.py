@@ -29,7 +29,7 @@ from dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, t
 from dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
 from data.plurals import counted
 from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
-from queries.buzzing.category_outcomes import CategoryOutcome
+from queries.buzzing.by_category import CategoryOutcome
 from queries.buzzing.parameters import RULES, SCALES, default_curve
 from queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
 

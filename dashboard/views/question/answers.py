@@ -20,7 +20,7 @@ from data.store.answer_states import WORDS
 from data.store.run_cache import kept_property
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
-from queries.question_order import QUESTION_METRICS
+from queries.questions import QUESTION_METRICS
 
 SHOWN = ("calscore", "brier", "dist_ce")  # single-question metrics, each with a column if a run has a value
 BUZZES = "The first clue at which its score is above its threshold"

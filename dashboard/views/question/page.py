@@ -27,7 +27,7 @@ from queries.buzzing.parameters import RULES
 from queries.calscore_steps import ClueStep, clue_steps, steps_of
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question
-from queries.question_order import QUESTION_METRICS
+from queries.questions import QUESTION_METRICS
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.selection.view_parameters_base import NoParameters
 

@@ -27,8 +27,7 @@ from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from data.plurals import counted
 from data.store.run_cache import kept_property
 from queries.metrics import Metric
-from queries.question_order import Sort, read_sort
-from queries.questions import QuestionPage, QuestionRow, QuestionSparklines
+from queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sort, read_sort
 from queries.selection.facets import Facets
 
 BLOCK = 100  # rows per request of the grid
@@ -50,7 +49,7 @@ class QuestionGrid:
     """The list of the questions of a selection.
 
     ``selected`` are the runs that pass the filters. ``curve`` is the human curve of the sparklines. For ``sort`` see
-    ``queries.question_order``.
+    ``queries.questions``.
     """
 
     facets: Facets

@@ -30,8 +30,15 @@ from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import CATALOGUE, Metric
-from queries.question_order import QUESTION_METRICS, read_sort
-from queries.questions import MAX_PAGE_SIZE, QuestionRow, QuestionSparklines, question_table, sparklines
+from queries.questions import (
+    MAX_PAGE_SIZE,
+    QUESTION_METRICS,
+    QuestionRow,
+    QuestionSparklines,
+    question_table,
+    read_sort,
+    sparklines,
+)
 from queries.selection import Request, Selection
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
 from queries.selection.view_parameters_base import Parameters

@@ -117,14 +117,11 @@ def test_a_slider_asks_the_server_on_release_only(page):
     other = before[2]["run"]  # the arrow keys move another slider, which keeps the focus
     slider(page, 2).focus()
     page.keyboard.press("End")
-    view_is(page, [PYRAMID, own, ("threshold", f"{other}:1")])
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
     view_is(page, [PYRAMID, own, ("threshold", f"{other}:0.996")])
-    page.keyboard.press("ArrowLeft")
-    view_is(page, [PYRAMID, own, ("threshold", f"{other}:0.995")])
     page.get_by_role("button", name="Reset to").first.click()
-    after = view_is(page, [PYRAMID, ("threshold", f"{other}:0.995")])
+    after = view_is(page, [PYRAMID, ("threshold", f"{other}:0.996")])
     assert after[0] == before[0]
 
 
@@ -168,11 +165,9 @@ def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
     view_is(page, chosen)
     for bad in ("7", "half", "-0.1", "0.5:1"):
         box.fill(bad)
-        let_scripts_run(page, 900)
-        assert pairs(page) == sorted(chosen) and not box.evaluate("box => box.validity.valid")
-    slider(page, 1).focus()
-    page.keyboard.press("End")
-    view_is(page, [PYRAMID, ("threshold", f"{best['run']}:1")])
+        assert not box.evaluate("box => box.validity.valid")
+    let_scripts_run(page, 900)
+    assert pairs(page) == sorted(chosen)
     box.fill(".5")
     view_is(page, [PYRAMID, ("threshold", f"{best['run']}:0.5")])
     box.fill("")

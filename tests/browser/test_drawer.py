@@ -113,7 +113,10 @@ def test_a_cell_opens_the_drawer_and_escape_returns(page):
     page.locator(".filter-category label", has_text="History").click()
     wait_for_rest(page)
     page.locator("table.board td[data-metric=ece] a.behind").first.click()
-    lists(page, {"focus": page.evaluate(BOARD_RUN)}, category="History")
+    run = page.evaluate(BOARD_RUN)
+    lists(page, {"focus": run}, category="History")
+    page.reload()  # as a colleague sees it who gets the link
+    lists(page, {"focus": run}, category="History")
     page.locator("#drawer").get_by_label("Close").click()
     closed(page)
     assert ("category", "History") in pairs(page)

@@ -45,10 +45,3 @@ def test_a_figure_out_of_view_waits(visit):
         paint()
         check_that(page, is_there, lambda figure, old=below: figure != old)
     assert page.evaluate(BUSY) == []
-
-
-def test_all_figures_are_painted_where_nobody_scrolls(visit):
-    page = visit()
-    page.goto("/reliability?dataset=pyramid&tab=decomposition")
-    check_that(page, is_there, is_there)
-    page.wait_for_function(f"() => !({BUSY})().length")

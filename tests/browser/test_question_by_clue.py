@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.ui.messages import DISPUTED
 from dashboard.ui.quizbowl import without_markup
-from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, SCRIPT, TURNED, write_nasty
+from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, ODD, SCRIPT, TURNED, write_nasty
 from tests.helpers.page_actions import (
     NoServer,
     answers,
@@ -150,28 +150,6 @@ def test_the_theme_is_kept_by_the_address_and_by_the_browser(page, visit):
     assert other.evaluate(theme) == "dark"
 
 
-def test_the_error_panel_leads_back_to_what_there_is(visit):
-    page = visit(allow=(400, 404))
-    page.goto("/?dataset=pyramid&category=Cookery&elicitation=softmax")
-    panel = page.locator(".panel[role=alert]")
-    panel.get_by_role("link", name="Remove category from the link").click()
-    board_is(page, [PYRAMID, ("elicitation", "softmax")])
-    page.go_back()
-    panel.get_by_role("link", name="History").click()
-    board_is(page, [PYRAMID, ("category", "History"), ("elicitation", "softmax")])
-    page.goto(f"{QUESTION}?clue=77")
-    panel.get_by_role("link", name="3", exact=True).click()
-    drawn(page)
-    assert page.locator("#clues .now").get_attribute("data-clue") == "3"
-    page.goto("/questions/pyramid/lit-99")
-    panel.get_by_role("link", name="To the leaderboard").click()
-    board_is(page, [])
-    page.goto("/nowhere")
-    assert "no such page" in panel.inner_text()
-    page.get_by_role("navigation", name="Places").get_by_role("link", name="Questions").click()
-    listed(page)
-
-
 def question_address(name):
     return f"/questions/nasty/{quote(name, safe='')}"
 
@@ -241,7 +219,8 @@ def test_hostile_text_is_text_on_every_page(visit, awkward):
 
     eventually(page, labels)
     chip(page, "category", "A&B=C;D").click()
-    board_is(page, [("dataset", "nasty"), ("category", "A&B=C;D")])
+    page.locator(".filters label", has=page.get_by_text("yes", exact=True)).click()
+    board_is(page, [("dataset", "nasty"), ("category", "A&B=C;D"), (f"attr.{ODD}", "yes")])
     page.goto("/datasets")
     page.locator(".dataset").first.wait_for()
     assert f"Nasty {BOLD}" in page.locator("main").inner_text()

@@ -30,8 +30,8 @@ HIGHEST = {
 }  # fmt: skip
 
 
-def test_pages_are_not_too_high_and_lose_no_label(visit, serving, tmp_path):
-    """The runs are overconfident to different degrees."""
+def test_pages_are_not_too_high_and_lose_no_label(visit, serving, first_start, tmp_path):
+    """The runs are overconfident to different degrees. LifeEval has models, references, people, and notices above."""
     draw, lines = random.Random(26), ["question,category,model,confidence,correct"]
     for run in range(RUNS):
         for number in range(QUESTIONS):
@@ -39,14 +39,14 @@ def test_pages_are_not_too_high_and_lose_no_label(visit, serving, tmp_path):
             confidence = min(max(draw.gauss(0.5 + 0.02 * run * right, 0.15), 0.01), 1)
             category = CATEGORIES[number % len(CATEGORIES)]
             lines.append(f"Question {number}?,{category},lab/a-model-with-a-long-name-{run:02}-pro,{confidence:.2f},{right:d}")
-    put_file(open_store(tmp_path / "store"), tmp_path / "crowd.csv", "\n".join(lines))
-    server = serving(tmp_path / "store")
+    store = shutil.copytree(first_start, tmp_path / "store")
+    put_file(open_store(store), tmp_path / "crowd.csv", "\n".join(lines))
+    server = serving(store)
     for width in (1440, 390):
         page = visit(on=server, width=width)
         page.goto("/metrics")
         for address, highest in HIGHEST.items():
-            follow(page, address)
-            shown(page)
+            in_sight(page, address, "crowd")
             assert page.evaluate(HIDDEN) == [] == page.evaluate(SHORT), address
             assert "gap" not in page.evaluate(SQUEEZED)
             if width == 1440 and highest:
@@ -55,13 +55,11 @@ def test_pages_are_not_too_high_and_lose_no_label(visit, serving, tmp_path):
                 )
                 assert height <= highest and beyond <= 0, address
 
+            if width == 1440 and highest:
+                in_sight(page, address, "lifeeval")
+                assert page.evaluate("document.documentElement.scrollHeight") <= highest, address
 
-def test_models_beside_references_need_no_more_room(visit, serving, first_start, tmp_path):
-    """LifeEval has eleven models, five reference forecasters and people, and notices above."""
-    page = visit(on=serving(shutil.copytree(first_start, tmp_path / "store")), width=1440)
-    page.goto("/metrics")
-    for address, highest in HIGHEST.items():
-        if highest:
-            follow(page, f"{address}{'&' if '?' in address else '?'}dataset=lifeeval")
-            shown(page)
-            assert page.evaluate("document.documentElement.scrollHeight") <= highest, address
+
+def in_sight(page, address, dataset):
+    follow(page, f"{address}{'&' if '?' in address else '?'}dataset={dataset}")
+    shown(page)

@@ -11,13 +11,14 @@ IMAGE = "<img src=x onerror=alert(2)>"
 BOLD = "<b>bold</b> & \"quoted\" 'text'"
 TURNED = "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd"
 IDS = ("a/b?c#d %2F é", "100%", "x+y=z&w", "a//b/", '"><i>', "\u202eabc", "日本 語")
+ODD = 'who\'s asked, "net" & 50%'  # an attribute
 RUNS = 12
 
 
-def sheet(header, rows):
-    """Return rows as CSV below the names of their columns, which are separated by spaces."""
+def sheet(header, rows, *more):
+    """Return rows as CSV below the names of their columns, which are separated by spaces; ``more`` are further columns."""
     out = io.StringIO(newline="")
-    csv.writer(out).writerows([header.split(), *rows])
+    csv.writer(out).writerows([[*header.split(), *more], *rows])
     return out.getvalue()
 
 
@@ -31,7 +32,8 @@ def write_nasty(folder):
         {"dataset": "nasty", "title": f"Nasty {BOLD}", "kind": "incremental", "simulated": True, "note": f"Made up. {IMAGE}"},
         questions=sheet(
             "question_id answer category",
-            [[name, f"{SCRIPT} {BOLD}", ("A&B=C;D", IMAGE)[index % 2]] for index, name in enumerate(IDS)],
+            [[name, f"{SCRIPT} {BOLD}", ("A&B=C;D", IMAGE)[n % 2], ("yes", "no", "")[n % 3]] for n, name in enumerate(IDS)],
+            ODD,
         ),
         clues=sheet(
             "question_id clue text word_end", [[name, clue, clues[clue], words[clue]] for name in IDS for clue in range(3)]

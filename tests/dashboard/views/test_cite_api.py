@@ -149,6 +149,7 @@ def test_a_link_made_under_earlier_rules_says_which_changed(app, client):
     """On the page, in JSON and in its citation; a link made now says nothing."""
     answer = cited(client, "/?dataset=tone&metrics=ece")
     assert answer["rules_changed"] == []
+    assert "the same digits" in everything(app, "/", urlsplit(answer["permalink"]).query)
     earlier = answer["version"].rpartition("-")[0]
     again = cited(client, f"/?dataset=tone&metrics=ece&version={earlier}")
     (rule,) = again["rules_changed"]

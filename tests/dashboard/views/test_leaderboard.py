@@ -3,10 +3,12 @@
 import csv
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import data.sample
+from dashboard.views.leaderboard.table import letters
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
@@ -133,6 +135,17 @@ def test_each_kind_has_a_primary_metric(app, client, dataset, primary):
     assert len(by_primary) > 3 and by_primary[::-1] == order(app, f"dataset={dataset}&sort=-{primary}")
 
 
+def test_cells_have_their_letters(app, client):
+    """Two runs that share a letter are not shown to differ."""
+    rows = client.get("/api/v1/leaderboard?dataset=pyramid&metrics=ece&intervals=1").json["rows"]
+    cells = re.findall(r'<tr data-run="(\w+)">.*?class="letters"[^>]*>([^<]+)<', markup(app, "/", "dataset=pyramid&sort=ece"))
+    assert dict(cells) == {row["run"]: letters(SimpleNamespace(letters=row["metrics"]["ece"]["letters"])) for row in rows}
+
+
+def test_the_gap_of_formulas_is_the_finding(app):
+    assert "states 80 % and is right 54 %" in page(app, "dataset=lifeeval")
+
+
 def test_accuracy_is_shown_next_to_calibration(client, app):
     text = page(app, "dataset=pyramid")
     columns = re.findall(r'"data-metric": "(\w+)"', text)
@@ -140,46 +153,22 @@ def test_accuracy_is_shown_next_to_calibration(client, app):
     assert first == ["calscore", "accuracy", "ece", "overconfidence"]
 
 
-@pytest.mark.parametrize("dataset", ["pyramid", "lifeeval"])
 @pytest.mark.parametrize("key", [table.key for table in published().tables])
-def test_published_rows_have_the_columns_of_the_table(app, dataset, key):
-    text = markup(app, "/", f"dataset={dataset}&published={key}")
+def test_published_rows_have_the_columns_of_the_table(app, key):
+    text = markup(app, "/", f"dataset={'lifeeval' if key.startswith('lifeeval') else 'pyramid'}&published={key}")
     (board,) = re.findall(r'<table class="board[^"]*">.*?</table>', text, re.DOTALL)
     rows = re.findall(r"<tr.*?</tr>", board, re.DOTALL)
     widths = {sum(int(span or 1) for span in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row)) for row in rows}
     assert len(rows) > 3 and len(widths) == 1
 
 
-def release(fresh, **dates):
-    """Give the runs of Pyramid, in the order of import, release dates."""
-    runs = [run["run"] for run in fresh.client.get("/api/v1/runs?dataset=pyramid").json["runs"]]
-    for run, text in zip(runs, dates.values(), strict=False):
-        change_tags(fresh.service.store, run, {"released": text}, None)
-    return runs
-
-
-def test_there_is_no_section_without_two_dates(fresh):
-    assert "By release date" not in page(fresh.app, "dataset=pyramid")
-    release(fresh, one="2024-05-13")
-    assert "By release date" not in page(fresh.app, "dataset=pyramid")
-    release(fresh, one="2024-05-13", other="2024-05-13")
-    assert "By release date" not in page(fresh.app, "dataset=pyramid")
-
-
-def test_it_shows_the_metric_of_the_order(fresh):
-    release(fresh, one="2024-05-13", other="2025-01", third="soon")
-    text = page(fresh.app, "dataset=pyramid")
-    assert "By release date" in text and "CalScore of each run at the release date" in text
+def test_two_release_dates_show_the_metric_of_the_order(fresh):
+    runs = [run for run, _, _ in fresh.service.facets("pyramid").runs]
+    for dates in ((), ("2024-05-13",), ("2024-05-13", "2024-05-13"), ("2024-05-13", "2025-01", "soon")):
+        for run, text in zip(runs, dates, strict=False):
+            change_tags(fresh.service.store, run, {"released": text}, None)
+        text = page(fresh.app, "dataset=pyramid")
+        assert ("By release date" in text) == (len(dates) == 3)
+    assert "CalScore of each run at the release date" in text
     assert "runs have no tag “released”" in text and "“soon”, which is not a date" in text
     assert "Brier score of each run at the release date" in page(fresh.app, "dataset=pyramid&sort=brier")
-
-
-def test_values_are_those_of_the_leaderboard(fresh):
-    runs = release(fresh, one="2025-01", other="2024-05-13")
-    answer = fresh.client.get("/api/v1/release-dates?dataset=pyramid&metric=ece").json
-    assert (answer["metric"], answer["undated"], answer["unreadable"]) == ("ece", len(runs) - 2, {})
-    assert [(run["run"], run["day"]) for run in answer["runs"]] == [(runs[1], "2024-05-13"), (runs[0], "2025-01-16")]
-    board = fresh.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=ece&intervals=1").json["rows"]
-    cells = {row["run"]: row["metrics"]["ece"] for row in board}
-    expected = [(cells[run]["value"], cells[run]["low"], cells[run]["high"]) for run in (runs[1], runs[0])]
-    assert [(run["value"], run["low"], run["high"]) for run in answer["runs"]] == expected

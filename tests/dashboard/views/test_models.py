@@ -17,7 +17,7 @@ API = "/api/v1/"
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory):
-    """An app that takes uploads, on twenty models, three benchmarks and two months."""
+    """An app that takes uploads, on eight models, three benchmarks and two months."""
     folder = tmp_path_factory.mktemp("families")
     fill(open_store(folder / "store", threads=1), folder / "files")
     return create_app(Settings(store=str(folder / "store"), workers=1, uploads="open"))

@@ -19,7 +19,7 @@ from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
 from queries.selection import Selection
 from queries.slices import slices
-from tests.helpers.drawn_pages import as_text, divided, drawn, plain, sent, walk, words
+from tests.helpers.drawn_pages import as_text, divided, drawn, markup, plain, sent, walk, words
 
 PYRAMID = "dataset=pyramid"
 
@@ -249,6 +249,14 @@ def test_a_legend_names_runs_in_grey_too():
     assert all(text.count(name) == 1 for name in names.values()) and "7 other runs in grey" in text
     assert words([RunStyle({"r0": "One"}, colours).legend(runs[:1], "People")]) == "One People"
     assert RunStyle({}, colours).legend([]) is None
+
+
+def test_the_error_panel_leads_back_to_what_there_is(app):
+    text = markup(app, "/", "dataset=pyramid&category=Cookery&elicitation=softmax")
+    for title, pairs in (("Remove category from the link", ""), ("History", "&category=History")):
+        assert re.search(rf'href="/\?dataset=pyramid&elicitation=softmax{pairs}"[^>]*>{title}<', text), title
+    assert re.search(r'href="/questions/pyramid/lit-01\?clue=3"[^>]*>3<', markup(app, "/questions/pyramid/lit-01", "clue=77"))
+    assert "no such page" in markup(app, "/nowhere")
 
 
 def test_without_filters_an_empty_page_says_how_to_add_runs(app):

@@ -129,7 +129,9 @@ def test_printed_values_are_shown_for_their_metric(tables):
 
 
 def test_a_cell_opens_the_answers_that_it_measures(app, client):
-    cells = re.findall('data-items="([^"]+)"', markup(app, "/slices", "dataset=pyramid"))
+    page = markup(app, "/slices", "dataset=pyramid")
+    assert 'href="/?dataset=pyramid&category=History"' in page, "the heading of a part leads to its leaderboard"
+    cells = re.findall('data-items="([^"]+)"', page)
     parts = client.get("/api/v1/breakdown?dataset=pyramid&metrics=overconfidence").json["parts"]
     measured = {
         urlencode({"focus": row["run"], "category": part["value"]}): row["items"] for part in parts for row in part["rows"]

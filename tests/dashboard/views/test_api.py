@@ -1,7 +1,6 @@
 """The JSON addresses: values by hand, what their keys change, the same digits in every process, and stores without data."""
 
 import json
-import math
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from dashboard.settings import VERSION, Settings
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.engine.equivalence import Verdict
-from queries.metrics import HUMAN_CURVES, METRICS
+from queries.metrics import METRICS
 from tests.helpers.drawn_pages import markup
 from tests.helpers.json_api import error, get, table
 from tests.helpers.paths import ROOT
@@ -119,55 +118,6 @@ def test_a_margin_compares_runs_on_three_addresses(client, runs):
     for some, no in zip(wide, none, strict=True):
         assert (some["margin"], no["margin"], no["needed_equal"], no["needed_different"]) == (0.05, 0, None, None)
         assert some["needed_equal"] >= some["needed_different"]
-
-
-def test_breakdown_takes_the_attribute_to_divide_by(client):
-    query = "dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1"
-    parts = get(client, f"{API}breakdown?{query}")["parts"]
-    assert [(part["value"], part["questions"]) for part in parts] == [(value, 202) for value in ("1", "5", "10", "20")]
-    assert all(row["metrics"]["overconfidence"]["low"] is not None for part in parts for row in part["rows"])
-    assert [*table(client, f"{API}breakdown.csv?{query}")[0]] == [
-        "radius", "run", "model", "elicitation", "metric", "value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best",
-    ]  # fmt: skip
-
-
-def test_one_run_is_compared_with_every_other(client, runs):
-    pairs = get(client, f"{API}pairs?{SOME}&a={runs[2]}")["comparisons"]
-    assert [(pair["a"]["run"], pair["b"]["run"]) for pair in pairs] == [(runs[2], run) for run in runs if run != runs[2]]
-
-
-def test_questions_come_a_page_at_a_time(client, runs):
-    address = f"{API}questions?{PYRAMID}&sort=-calscore:{runs[0]}&metrics=calscore,brier"
-    paged, cursor = [], ""
-    while cursor is not None:
-        page = get(client, f"{address}&limit=7{cursor}")
-        paged += page["questions"]
-        assert len(page["questions"]) == 7 or page["next"] is None
-        cursor = page["next"] and f"&cursor={page['next']}"
-    assert paged == get(client, address)["questions"]
-    values = [question["runs"][runs[0]]["calscore"] for question in paged]
-    assert values == sorted(values, reverse=True)
-
-
-def test_contributions_of_clues_add_up_to_calscore(client):
-    def logistic(x):
-        return 1 / (1 + math.exp(-x))
-
-    answer = get(client, f"{API}questions/pyramid/lit-01")
-    assert {len(answer["human"][curve]) for curve in HUMAN_CURVES} == {len(answer["clues"])}
-    for run in answer["runs"]:
-        total = sum(clue["contribution"] for clue in run["clues"])
-        scaled = (logistic(total) - logistic(-1)) / (logistic(1) - logistic(-1))
-        assert run["metrics"]["calscore"] == pytest.approx(1 - scaled)
-    assert get(client, f"{API}questions/lifeeval/5")["human"] is None
-
-
-def test_a_question_takes_runs_and_conventions(client):
-    plainly = get(client, f"{API}questions/pyramid/lit-01")
-    run = plainly["runs"][3]["run"]
-    answer = get(client, f"{API}questions/pyramid/lit-01?run={run}&human=survival&category=History")
-    assert [run["run"] for run in answer["runs"]] == [run] and answer["clues"] == plainly["clues"]
-    assert answer["runs"][0]["clues"] != plainly["runs"][3]["clues"]  # the contributions differ because the human curve does
 
 
 def test_another_process_gives_the_same_digits(copied, client, runs):

@@ -120,24 +120,10 @@ def test_the_page_shows_shares_before_people(app, snapshot):
     assert f"{percent(run.categories[0].earlier.low)} to {percent(run.categories[0].earlier.high)}" in shown
 
 
-def test_a_threshold_per_run(client):
-    runs = [run["run"] for run in get(client, "/api/v1/buzz?dataset=pyramid")["explorer"]["runs"]]
-    query = f"dataset=pyramid&threshold=0.5&threshold={runs[2]}:0.25&threshold={runs[0]}:1"
-    used = {run["run"]: run["outcome"]["threshold"] for run in get(client, f"/api/v1/buzz?{query}")["explorer"]["runs"]}
-    assert used == dict.fromkeys(runs, 0.5) | {runs[2]: 0.25, runs[0]: 1}
-
-
-def test_no_threshold_beats_the_optimum(client):
-    best = {run["run"]: run["optimum"] for run in get(client, "/api/v1/buzz?dataset=pyramid")["explorer"]["runs"]}
-    for tau in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1):
-        for run in get(client, f"/api/v1/buzz?dataset=pyramid&threshold={tau}")["explorer"]["runs"]:
-            assert run["outcome"]["expected_wins"] <= best[run["run"]]["expected_wins"] + 1e-12
-
-
 # -- buzzpoints of one question ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("query", ["", "&category=History", "&curve=dataset&human=survival", "&elicitation=margin"])
+@pytest.mark.parametrize("query", ["&category=History&elicitation=margin", "&curve=dataset&human=survival"])
 def test_a_question_has_the_thresholds_of_the_same_selection(client, query):
     used = {
         run["run"]: run["outcome"]["threshold"] for run in get(client, f"/api/v1/buzz?dataset=pyramid{query}")["explorer"]["runs"]

@@ -130,7 +130,7 @@ def reviewed(tmp_path_factory):
     return create_app(Settings(store=opened.url, workers=1)), run, waiting
 
 
-def test_a_sample_is_reviewed_on_the_page(reviewed):
+def test_a_sample_is_reviewed_and_its_judge_is_named(reviewed):
     app, run, waiting = reviewed
     text = as_text(waiting)
     assert "60 answers of 80 questions drawn at random for review by ann" in text and "Review 60 more" in text
@@ -139,10 +139,6 @@ def test_a_sample_is_reviewed_on_the_page(reviewed):
     text = as_text(content)
     assert "Graded by a judge that errs about 10 %" in text and "By the judge alone" in text and not rows(content)
     assert "review-draw" in text
-
-
-def test_pages_that_rank_name_judges_that_err(reviewed):
-    app, _, _ = reviewed
     (run,) = get(app.test_client(), "/api/v1/leaderboard?dataset=toy")["reviewed"]
     assert run["judge_error"] == pytest.approx(0.1) and run["means"]["accuracy"]["judged"] == 0.5
     shown = markup(app, "/", "?dataset=toy")

@@ -18,7 +18,6 @@ from tests.helpers.json_api import get
 
 RUNS = 18
 CSS = Path(__file__).parents[3] / "assets" / "clueline.css"
-PAGES_WITH_RUNS = ("leaderboard", "reliability", "difficulty", "buzz")
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +66,8 @@ def test_the_best_eight_have_colours(crowd):
 
 def test_a_run_has_one_colour_on_all_pages(crowd):
     runs, seen = runs_of(crowd), {}
-    filters = ["", "category=A", f"run={runs[11]}", f"pin={runs[0]}", f"pin={runs[11]}&pin={runs[3]}", "sort=model"]
-    for page in PAGES_WITH_RUNS:
-        for query in filters:
-            if query.startswith("sort") and page != "leaderboard":
-                continue
+    for page in ("leaderboard", "reliability", "difficulty", "buzz"):
+        for query in ("", "category=A", f"run={runs[11]}", f"pin={runs[0]}&pin={runs[3]}"):
             for run, shades in line_colours(crowd, page, query).items():
                 seen.setdefault(run, set()).update(shades)
     own = run_colours(crowd.extensions["clueline"].facets("crowd"), list(runs.values())).own
@@ -107,8 +103,9 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
                 assert numbers == [*shown], name
 
 
-@pytest.mark.parametrize("page_only", ["", "panels=all", "tab=tests", "tab=decomposition"])
-@pytest.mark.parametrize("selection", ["", "common=0", "category=A"])
+@pytest.mark.parametrize(
+    ("selection", "page_only"), [("", ""), ("common=0", "panels=all"), ("category=A", "tab=tests"), ("", "tab=decomposition")]
+)
 def test_reliability_counts_the_runs_of_the_answer(crowd, selection, page_only):
     answer = get(crowd.test_client(), f"/api/v1/reliability?dataset=crowd&{selection}")
     text = words(drawn(crowd, "reliability", f"dataset=crowd&{selection}&{page_only}"))

@@ -59,15 +59,6 @@ def voted(tmp_path_factory):
     return create_app(Settings(store=str(root / "store"), workers=1)).test_client()
 
 
-def test_the_histograms_by_hand(voted):
-    whole = get(voted, "/api/v1/people?dataset=voted")["rows"][0]
-    # TVD with (0.6, 0.4, 0): 0; (0.4 + 0.2 + 0.6) / 2 = 0.6; (0.067 + 0.067) / 2 = 0.067
-    assert whole["histograms"]["items"] == 3
-    assert [k for k, count in enumerate(whole["histograms"]["distance"]) if count] == [0, 2, 18]
-    # For v1 the reference sees all its votes; v3 has too few.
-    assert whole["reference"]["items"] == 2 and whole["reference"]["distance"][0] >= 1
-
-
 def test_csv(voted):
     rows = table(voted, "/api/v1/people.csv?dataset=voted")
     whole = get(voted, "/api/v1/people?dataset=voted")["rows"][0]
@@ -76,13 +67,6 @@ def test_csv(voted):
         assert [int(line["items"]) for line in lines] == whole["histograms"][name]
         assert [int(line["reference_items"]) for line in lines] == whole["reference"][name]
     assert {line["model"] for line in rows} == {"whole"}
-
-
-def test_a_dataset_without_votes_says_so(client):
-    answer = get(client, "/api/v1/people?dataset=pyramid")
-    assert answer["missing"] == "the dataset has no human votes"
-    assert answer["rows"] and {row["missing"] for row in answer["rows"]} == {answer["missing"]}
-    assert len(client.get("/api/v1/people.csv?dataset=pyramid").text.splitlines()) == 1
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +83,3 @@ def qanta(tmp_path_factory):
 )
 def test_pages_say_it_beside_the_curve(qanta, path, query, plays):
     assert f"Left out of the curves of people at the import: {PLACEHOLDER}: {plays}." in everything(qanta, path, query)
-
-
-def test_json_has_the_numbers_by_reason(qanta):
-    client = qanta.test_client()
-    assert client.get("/api/v1/questions/qanta/XyZ").json["left_out_plays"] == {PLACEHOLDER: 2}
-    assert client.get("/api/v1/buzz?dataset=qanta").json["curves"]["left_out_plays"] == {PLACEHOLDER: 3}

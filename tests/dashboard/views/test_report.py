@@ -122,7 +122,6 @@ def test_nobody_gets_what_they_may_not_read(tmp_path, cli):
 
 LITTLE = {
     "none": None,
-    "one-run": RESPONSES,
     "some-lack": "question_id,clue,guess,confidence,model\nq1,0,Nile,0.5,a\nq1,0,Nile,,b\nq2,0,Nile,,b\n",
 }
 

@@ -45,10 +45,6 @@ def test_it_has_its_provenance_and_its_own_diagram(app, client, board):
     assert {trace["meta"]["run"] for trace in figures["reliability"]["data"] if trace.get("name") == "bins"} == {run}
 
 
-def test_an_unknown_run_has_no_page(client):
-    assert client.get("/runs/nobody").status_code == 404
-
-
 def test_rows_of_the_leaderboard_lead_to_runs(app, board):
     assert set(re.findall(r'href="/runs/([0-9a-f]+)', markup(app, "/", "dataset=pyramid"))) == {row["run"] for row in board}
 

@@ -73,11 +73,6 @@ def test_withdrawn_runs_are_apart_and_can_be_restored(app_taking_uploads):
     *_, apart = [part for part in content if getattr(part, "className", "") == "section withdrawn"]
     assert set(buttons(apart)) == {second} and " by ann" in json.dumps(plain(apart))
     assert f"/?dataset=pyramid&run={second}" in hrefs(apart)
-
-
-def test_without_runs_the_page_says_so(app_taking_uploads):
-    app = app_taking_uploads("open")
-    store = app.extensions["clueline"].store
     for (run,) in store.snapshot().rows("select run from runs where dataset = 'pyramid'"):
         withdraw(store, run, None)
     content = drawn(app, "runs", "dataset=pyramid")

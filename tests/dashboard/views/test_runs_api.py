@@ -191,13 +191,12 @@ def test_any_guess_and_confidence_are_exported(bare, tmp_path_factory, guesses, 
     check_round_trip(two_stores, folder, rows, "walk")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
+def test_the_bundled_runs_import_as_the_same(client, tmp_path, copied):
     """Runs of the sample are exported. A store that has their datasets recognises them as runs that it has."""
     store = open_store(copied)
     before = store.version()
     runs = get(client, "/api/v1/runs")["runs"]
-    for dataset in {run["dataset"]: None for run in runs}:
+    for dataset, form in zip(dict.fromkeys(run["dataset"] for run in runs), FORMS, strict=True):
         names = [run["run"] for run in runs if run["dataset"] == dataset]
         paths = [tmp_path / f"{name}.{form}" for name in names]
         for name, path in zip(names, paths, strict=True):

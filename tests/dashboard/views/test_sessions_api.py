@@ -86,7 +86,3 @@ def test_the_number_of_sessions_is_limited(ask, monkeypatch):
     ask("POST", 201, json=wanted)
     monkeypatch.setattr(sessions, "MAX_SESSIONS", len(ask("GET", 200)["sessions"]))
     assert ask("POST", 409, json=wanted)["error"]["code"] == "too_many"
-
-
-def test_a_body_that_is_not_json_is_refused(ask):
-    assert ask("POST", 400, data=b"{")["error"]["code"] == "bad_value"

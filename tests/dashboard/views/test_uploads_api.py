@@ -13,10 +13,10 @@ import urllib.error
 import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.uploads import bodies as request_body
 from dashboard.uploads import import_process
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
@@ -67,7 +67,8 @@ def refused(upload, content, status, query="dataset=pyramid&model=m", **more):
 
 
 def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
-    answer = post(upload, filled(prompts), 201, "dataset=pyramid&model=m&elicitation=e&filename=answers.csv")
+    query = "dataset=pyramid&model=m&elicitation=e&filename=answers.csv"
+    answer = post(upload, gzip.compress(filled(prompts)), 201, query)
     (uploaded,) = answer["runs"]
     assert set(uploaded) >= RUN and answer["warnings"] == []
     stated = ("model", "elicitation", "items", "questions", "missing_questions")
@@ -81,9 +82,17 @@ def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
     # By hand: Frankenstein is the answer of one question of six clues at most, right with 0.25 there.
     items = get(upload.client, f"/api/v1/items?dataset=pyramid&run={uploaded['run']}&limit=1000")["items"]
     assert len(items) == 339
-    right = sum(item["correct"] for item in items)
-    assert right in (0, 5, 6)
+    assert sum(item["correct"] for item in items) in (0, 5, 6)
     assert row["metrics"]["brier"]["value"] is not None
+    # The same file again gives the existing run, also on the command line.
+    version = upload.service.store.version()
+    (again,) = post(upload, filled(prompts), 200, query)["runs"]
+    assert (again["run"], again["already_stored"], again["stored"]) == (uploaded["run"], True, True)
+    path = upload.store.parent / "again.csv"
+    path.write_bytes(filled(prompts))
+    options = ImportOptions(dataset="pyramid", model="m", elicitation="e")
+    assert import_paths(upload.service.store, [path], options).runs == [uploaded["run"]]
+    assert upload.service.store.version() == version
 
 
 def test_json_lines_of_prompts_upload_with_two_added_keys(shared, client):
@@ -91,21 +100,6 @@ def test_json_lines_of_prompts_upload_with_two_added_keys(shared, client):
     rows = [json.loads(line) | {"guess": "x", "confidence": 0.5} for line in lines]
     answer = post(shared, "".join(json.dumps(row) + "\n" for row in rows).encode(), 201, "dataset=pyramid&model=lines")
     assert answer["runs"][0]["items"] == 339
-
-
-def test_the_same_file_again_gives_the_existing_run(upload, prompts):
-    first = post(upload, gzip.compress(filled(prompts)), 201)
-    version = upload.service.store.version()
-    again = post(upload, filled(prompts), 200)
-    assert [run["run"] for run in again["runs"]] == [run["run"] for run in first["runs"]]
-    assert [(run["already_stored"], run["stored"]) for run in again["runs"]] == [
-        (True, True)
-    ] and upload.service.store.version() == version
-    # The command line gives the same run, too.
-    path = upload.store.parent / "again.csv"
-    path.write_bytes(filled(prompts))
-    report = import_paths(upload.service.store, [path], ImportOptions(dataset="pyramid", model="m"))
-    assert report.runs == [run["run"] for run in first["runs"]]
 
 
 def test_grades_of_stored_answers_become_another_grading(upload, prompts):
@@ -273,43 +267,32 @@ BAD_GRADES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("grades", BAD_GRADES)
-def test_decisions_that_cannot_be_read_are_refused(shared, grades):
-    form = {"file": (io.BytesIO(BAD), "f.csv"), "grades": grades}
-    problem = refused(shared, form, 400)
-    assert (problem["code"], problem["field"]) == ("bad_value", "grades")
+def test_decisions_that_cannot_be_read_are_refused(shared):
+    for grades in BAD_GRADES:
+        problem = refused(shared, {"file": (io.BytesIO(BAD), "f.csv"), "grades": grades}, 400)
+        assert (problem["code"], problem["field"]) == ("bad_value", "grades"), grades
 
 
+LONG = "x" * 501
 KEYS = [
-    ("colour=red", "unknown_key", "colour"),
-    ("dataset=nowhere", "unknown_value", "dataset"),
-    ("dataset=pyramid&dataset=tone", "repeated_key", "dataset"),
-    ("format=xls", "unknown_value", "format"),
-    ("confidence_scale=promille", "unknown_value", "confidence_scale"),
-    ("dry_run=yes", "unknown_value", "dry_run"),
-    ("rows=0", "bad_value", "rows"),
-    ("rows=99999", "bad_value", "rows"),
-    ("rows=%D9%A3", "bad_value", "rows"),
-    ("model=" + "x" * 501, "bad_value", "model"),
-    ("tag.=yes", "unknown_key", "tag."),
-    ("tag.size=" + "x" * 501, "bad_value", "tag.size"),
-    ("tag=yes", "unknown_key", "tag"),
-]
+    ("colour", "red", "unknown_key"), ("dataset", "nowhere", "unknown_value"), ("format", "xls", "unknown_value"),
+    ("confidence_scale", "promille", "unknown_value"), ("dry_run", "yes", "unknown_value"), ("rows", "0", "bad_value"),
+    ("rows", "99999", "bad_value"), ("rows", "\u0663", "bad_value"), ("model", LONG, "bad_value"), ("tag.", "yes", "unknown_key"),
+    ("tag.size", LONG, "bad_value"), ("tag", "yes", "unknown_key"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("query", "code", "field"), KEYS)
-@pytest.mark.parametrize("where", ["address", "form"])
-def test_values_of_keys_are_checked(shared, query, code, field, where):
-    if where == "address":
-        problem = refused(shared, b"x", 400, query)
-    else:
-        key, _, value = query.partition("=")
-        query = "dataset=pyramid" if code == "repeated_key" else ""
-        value = "tone" if code == "repeated_key" else "\u0663" if "%" in value else value
-        problem = refused(shared, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
-    assert (problem["code"], problem["field"]) == (code, field)
-    if code == "unknown_value":
-        assert problem["allowed"]
+def test_values_of_keys_are_checked_in_address_and_form(shared):
+    def file():
+        return {"file": (io.BytesIO(b"x"), "f")}
+
+    for key, value, code in KEYS:
+        query = urlencode({key: value})
+        for problem in (refused(shared, b"x", 400, query), refused(shared, file() | {key: value}, 400, "")):
+            assert (problem["code"], problem["field"]) == (code, key), query
+            assert problem["allowed"] or code != "unknown_value", query
+    twice = (b"x", "dataset=pyramid&dataset=tone"), (file() | {"dataset": "tone"}, "dataset=pyramid")
+    assert [refused(shared, body, 400, query)["code"] for body, query in twice] == ["repeated_key"] * 2
 
 
 def test_anything_but_a_file_of_runs_is_refused(shared, prompts):
@@ -434,13 +417,6 @@ def test_a_withdrawn_run_leaves_every_list_and_comes_back(upload, prompts):
         assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_run")
 
 
-def test_a_store_that_cannot_be_written_is_reported(shared, prompts, monkeypatch):
-    monkeypatch.setattr(
-        request_body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
-    )
-    assert post(shared, filled(prompts), 503)["error"]["code"] == "store_unavailable"
-
-
 def test_simultaneous_uploads_leave_room_for_readers(upload, prompts):
     with ExitStack() as others:
         for number in range(8):
@@ -539,13 +515,13 @@ def test_uploads_wait_for_their_turn(shared, prompts):
         answer = client.post(f"{ADDRESS}?dataset=pyramid&model=m{number}", data=filled(prompts), headers=shared.auth)
         results.append(answer.status_code)
 
-    senders = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    senders = [threading.Thread(target=send, args=(number,)) for number in range(2)]
     for sender in senders:
         sender.start()
     for sender in senders:
         sender.join()
-    assert results == [201] * 4
-    assert most > 1
+    assert results == [201] * 2
+    assert most == 2
 
 
 def test_a_spare_process_takes_the_next_job(shared, prompts, monkeypatch):

@@ -64,9 +64,9 @@ def test_other_facts_are_kept_unless_replaced(toy, folder):
 
 
 def test_replaced_questions_keep_the_runs_that_fit(store, folder):
-    partial = "\n".join(bundles.RESPONSES.splitlines()[:4])
-    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES, **PEOPLE), model="whole")
-    bundles.put(store, bundles.write(folder, responses=partial), model="partial")
+    answers = bundles.records(bundles.RESPONSES)
+    both = [row | {"model": model} for model, count in (("whole", 5), ("partial", 3)) for row in answers[:count]]
+    bundles.put(store, bundles.write(folder, responses=bundles.table(both), **PEOPLE))
     q3 = {"questions": bundles.QUESTIONS.replace("q2,Nile", "q3,Rome"), "clues": bundles.CLUES.replace("q2", "q3")}
     report = bundles.put(store, bundles.write(folder, **q3), replace=True)
     assert report.lines[1] == "dataset toy: 2 questions replaced"
@@ -88,9 +88,9 @@ def test_replaced_clues_move_the_buzzes(store, folder):
 
 
 def test_replaced_answers_grade_the_runs_again(store, folder):
-    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="graded")
-    stated = bundles.table([row | {"correct": 0} for row in bundles.records(bundles.RESPONSES)])
-    bundles.put(store, bundles.write(folder, responses=stated), model="stated")
+    models = ({"model": "graded"}, {"model": "stated", "correct": 0})
+    both = [row | model for model in models for row in bundles.records(bundles.RESPONSES)]
+    bundles.put(store, bundles.write(folder, responses=bundles.table(both)))
     bundles.put(store, bundles.write(folder, questions=bundles.QUESTIONS.replace("Paris [", "Rome [")), replace=True)
     sql = "select list(correct order by clue) from responses join runs using (run) where question_id = 'q1' and model = '{}'"
     assert rows(store, sql.format("graded")) == [([1.0, 0.0, 0.0],)]

@@ -15,20 +15,19 @@ def test_only_an_empty_store_is_seeded(store, folder, tmp_path):
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
 
 
-def test_samples_are_removed_and_restored(store, tmp_path, monkeypatch):
+def test_samples_are_removed_and_restored(toy, tmp_path, monkeypatch):
     """Of all bundled datasets, two small ones."""
     bundled = [path for path in BUNDLED if path.name in ("tone", "lifeeval-sat-en")]
     monkeypatch.setattr("data.importing.seed.BUNDLED", bundled)
     monkeypatch.setattr("data.importing.seed.SAMPLES", samples := {path.name for path in bundled})
-    seed(store, bundled)
-    bundles.put(store, bundles.write(tmp_path / "toy"))
-    runs = store.snapshot().rows("select run from runs order by all")
-    assert remove_samples(store, "ann") == sorted(samples) and list(store.snapshot().states) == ["toy"]
-    assert store.snapshot().rows("select dataset from questions") == [("toy",), ("toy",)] and remove_samples(store, "ann") == []
-    assert sorted(restore_samples(store, "ann")) == sorted(samples) and restore_samples(store, "ann") == []
-    assert store.snapshot().rows("select run from runs order by all") == runs
-    ((question,),) = store.snapshot().rows("select min(question_id) from questions where dataset = 'tone'")
+    assert sorted(restore_samples(toy, "ann")) == sorted(samples)
+    runs = toy.snapshot().rows("select run from runs order by all")
+    assert remove_samples(toy, "ann") == sorted(samples) and list(toy.snapshot().states) == ["toy"]
+    assert toy.snapshot().rows("select dataset from questions") == [("toy",), ("toy",)] and remove_samples(toy, "ann") == []
+    assert sorted(restore_samples(toy, "ann")) == sorted(samples) and restore_samples(toy, "ann") == []
+    assert toy.snapshot().rows("select run from runs order by all") == runs
+    ((question,),) = toy.snapshot().rows("select min(question_id) from questions where dataset = 'tone'")
     answers = f"question_id,guess,confidence,model\n{question},neutral,0.25,mine\n"
-    bundles.put_file(store, tmp_path / "more.csv", answers, dataset="tone")
+    bundles.put_file(toy, tmp_path / "more.csv", answers, dataset="tone")
     with pytest.raises(SamplesInUse, match="tone"):
-        remove_samples(store, "ann")
+        remove_samples(toy, "ann")

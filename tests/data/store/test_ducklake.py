@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib import resources
 
 import duckdb
@@ -40,40 +41,44 @@ def toy(prefilled):
     return prefilled(two_runs)
 
 
-def query(path, sql, mode=" (read_only)"):
-    """Return the rows that a DuckDB without our code reads."""
+@contextmanager
+def opened(path, mode=" (read_only)"):
+    """Yield a function that returns the rows of a query, as a DuckDB without our code reads them."""
     with duckdb.connect() as connection:
         connection.execute(f"load '{EXTENSION}'; attach 'ducklake:{path}' as lab{mode}")
-        return connection.execute(sql).fetchall()
+        yield lambda sql: connection.execute(sql).fetchall()
+
+
+def count_runs(path):
+    with opened(path) as ask:
+        ((count,),) = ask("select count(*) from lab.runs")
+    return count
 
 
 def test_another_duckdb_reads_the_tables(toy, tmp_path):
     withdraw(toy, toy.snapshot().rows("select run from runs where model = 'alpha'")[0][0], "ann")
-    names = make_lake(toy, tmp_path / "lab.ducklake")
-    assert {"responses", "response_attributes", "statistics", "runs", "questions"} <= {*names} and "objects" not in names
-    sql = "select model, count(*), sum(confidence) from {} group by 1 order by 1"
-    ours = with_runs(toy).rows(sql.format("responses join runs using (run)"))
-    theirs = query(tmp_path / "lab.ducklake", sql.format("lab.responses join lab.runs using (dataset, run)"))
-    assert theirs == ours
-    ours = with_runs(toy).rows("select sum(items), sum(correct) from statistics")
-    assert query(tmp_path / "lab.ducklake", "select sum(items), sum(correct) from lab.statistics") == ours
-    assert query(tmp_path / "lab.ducklake", "select count(withdrawn_at) from lab.runs") == [(1,)]
-    sql = "select attributes['prompt'], count(*) from lab.responses group by 1 order by 1"
-    assert query(tmp_path / "lab.ducklake", sql) == [("terse", 2), (None, 5)]
-    listed = query(tmp_path / "lab.ducklake", "select data_file from ducklake_list_files('lab', 'responses')")
-    parts = [part for part in all_objects(toy.snapshot().connection) if part.kind == "responses"]
-    assert {path for (path,) in listed} == {str(toy.objects.path(part.name)) for part in parts}, "files of runs are copied"
-
-
-def test_the_lake_can_be_written_again_after_an_import(toy, tmp_path):
     path = tmp_path / "lab.ducklake"
-    make_lake(toy, path)
+    names = make_lake(toy, path)
+    assert {"responses", "response_attributes", "statistics", "runs", "questions"} <= {*names} and "objects" not in names
+    parts = [part for part in all_objects(toy.snapshot().connection) if part.kind == "responses"]
+    with opened(path) as ask:
+        sql = "select model, count(*), sum(confidence) from {} group by 1 order by 1"
+        ours = with_runs(toy).rows(sql.format("responses join runs using (run)"))
+        assert ask(sql.format("lab.responses join lab.runs using (dataset, run)")) == ours
+        sql = "select sum(items), sum(correct) from {}statistics"
+        assert ask(sql.format("lab.")) == with_runs(toy).rows(sql.format(""))
+        assert ask("select count(withdrawn_at) from lab.runs") == [(1,)]
+        sql = "select attributes['prompt'], count(*) from lab.responses group by 1 order by 1"
+        assert ask(sql) == [("terse", 2), (None, 5)]
+        listed = ask("select data_file from ducklake_list_files('lab', 'responses')")
+    assert {path for (path,) in listed} == {str(toy.objects.path(part.name)) for part in parts}, "files of runs are copied"
+    # It can be written again after an import.
     for name in ("lab.ducklake.part", "lab.ducklake.part.wal", "lab.ducklake.wal.old"):
         path.with_name(name).write_text("mine")
     put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
-    assert query(path, "select count(*) from lab.runs") == [(2,)]
+    assert count_runs(path) == 2
     make_lake(toy, path)
-    assert query(path, "select count(*) from lab.runs") == [(3,)]
+    assert count_runs(path) == 3
     beside = {file.name: file.read_text() for file in tmp_path.iterdir() if ".part" in file.name}
     assert beside == {"lab.ducklake.part": "mine", "lab.ducklake.part.wal": "mine"}
 
@@ -97,6 +102,11 @@ def a_folder(path):
     return path
 
 
+def other_lake(path):
+    with opened(path, mode="") as ask:
+        ask("create table lab.main.runs (a int)")
+
+
 def beside(path):
     return path.with_name(f"{path.name}.files")
 
@@ -105,7 +115,7 @@ def beside(path):
 OTHERS = {
     "text": lambda path, store: path.write_text("mine"),
     "database": lambda path, store: duckdb.connect(path).execute("create table ducklake_table (table_name text)").close(),
-    "lake of somebody else": lambda path, store: query(path, "create table lab.main.runs (a int)", mode=""),
+    "lake of somebody else": lambda path, store: other_lake(path),
     "catalogue of a store": lambda path, store: shutil.copy(store.catalogue(), path),
     "folder": lambda path, store: a_folder(path),
     "folder beside": lambda path, store: a_folder(beside(path)),
@@ -146,26 +156,23 @@ def test_the_folders_of_a_shared_store_are_refused(toy, tmp_path):
             make_lake(Store(location, {}), tmp_path / folder / "lab.ducklake")
 
 
-def test_a_failed_lake_leaves_the_one_before(toy, lake, monkeypatch):
+def test_a_failed_or_killed_lake_leaves_the_one_before(toy, lake, monkeypatch):
     before = contents(lake.parent)
 
     def fail(*arguments):
         raise duckdb.IOException("the disk is full")
 
-    monkeypatch.setattr(ducklake, "stored_objects", fail)
-    for path in (lake, lake.with_name("new.ducklake")):
-        with pytest.raises(StoreError, match="the disk is full"):
-            make_lake(toy, path)
+    with monkeypatch.context() as full:
+        full.setattr(ducklake, "stored_objects", fail)
+        for path in (lake, lake.with_name("new.ducklake")):
+            with pytest.raises(StoreError, match="the disk is full"):
+                make_lake(toy, path)
     assert contents(lake.parent) == before and not lake.with_name("new.ducklake.files").exists()
-
-
-def test_a_killed_lake_leaves_the_one_before(toy, lake):
-    before = contents(lake.parent)
     command = [sys.executable, "-c", KILLED, toy.url, lake]
     killed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert killed.returncode == 9, killed.stderr
     assert contents(lake.parent).items() > before.items()
-    assert query(lake, "select count(*) from lab.runs") == [(2,)]
+    assert count_runs(lake) == 2
     make_lake(toy, lake)
     assert len(list(lake.with_name("lab.ducklake.files").iterdir())) == 1
 

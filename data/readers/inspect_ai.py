@@ -416,7 +416,7 @@ def _resolved(text: object, attachments: Mapping[str, Any]) -> str:
 def _text(content: object, attachments: Mapping[str, Any]) -> str:
     """Return the text of an input: the text itself, or that of its messages, each after its role if there are several."""
     if not isinstance(content, list):
-        return _resolved("" if content is None else content, attachments)
+        return _message_text(content, attachments)
     texts = [(str(one.get("role", "")), _message_text(one.get("content"), attachments)) for one in as_dicts(content)]
     return texts[0][1] if len(texts) == 1 else "\n".join(f"{role}: {text}" for role, text in texts)
 

@@ -397,11 +397,12 @@ def _correctness(state: _Guessing) -> None:
 
     proven = [c for c in (*named, *state.free) if agreed and c.is_two_valued and (same := compared(c)) and all(same)]
     wrong = [column for column in state.named("wrong") if column.is_two_valued]
-    verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
+    others = [] if candidates else state.free  # whose texts may be long
+    verdicts = [c for c in others if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
     verdicts = [column for column in verdicts if not {*tokens(column.name)} & OTHERS_CORRECT]
     graded = [column for column in of_answers if _is_plain(column) and column.has_words]
     figures = [c for c in state.free if {*tokens(c.name)} & OF_FIGURES and c.is_numeric]
-    two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
+    two_valued = [c for c in others if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
     guess, reference = (state.roles.get(role, ("",))[0] for role in ("guess", "answer"))
     if proven:
         state.take("correct", proven[0].name, f"it says yes exactly where {guess} is {reference}")
@@ -843,14 +844,16 @@ def _repeats(state: _Guessing, *, known: bool) -> None:
     def repeats(*further: Column) -> int:
         return state.rows - len({*zip(*(column.texts for column in (*columns, *further)), strict=True)})
 
+    left = repeats()
     for role in ("sample", "threshold", "elicitation", "date"):
-        for column in () if state.has(role) else state.named(role):
+        for column in () if state.has(role) or not left else state.named(role):
             days = role != "date" or all(DAY.fullmatch(text) for text in column.distinct)
-            if days and len(column.distinct) <= MAX_GROUPS and not column.is_index and repeats(column) < repeats():
+            fitting = days and len(column.distinct) <= MAX_GROUPS and not column.is_index
+            if fitting and (fewer := repeats(column)) < left:
                 state.take(role, column.name, "by its name, and it tells several answers to a question apart")
-                columns.append(column)
+                columns, left = [*columns, column], fewer
                 break
-    if (left := repeats()) and not known:
+    if left and not known:
         apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats(c)]
         again = f"{counted(left, 'row answers', 'rows answer')} a question of {question.name} again"
         reason = f"{again}: which column tells these answers apart?" if apart else f"{again}, and no column tells them apart"

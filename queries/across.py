@@ -151,10 +151,7 @@ class AcrossDiagrams(msgspec.Struct):
 
 
 def shown_runs(facets: Facets, rows: Rows, model_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the ids of a dataset's runs that the table shows: all, or the latest import of each model and elicitation.
-
-    ``model_of`` is the model of each name that runs have.
-    """
+    """Return the ids of a dataset's runs shown: all, or the latest of each model (``model_of``, by name) and elicitation."""
     if rows == "runs":
         return tuple(run for run, _, _ in facets.runs)
     return tuple({(model_of.get(name, name), elicitation): run for run, name, elicitation in facets.runs}.values())

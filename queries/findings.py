@@ -136,10 +136,7 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
 
 
 def _gap(board: Leaderboard, metric: Metric) -> Finding | None:
-    """The run farthest from 0 among those whose metric is shown not to be 0 or, without any, among all.
-
-    Those that are too sure come first.
-    """
+    """The run farthest from 0 among those whose metric is shown not to be 0, too sure ones first; without any, among all."""
     cells = _cells(board, metric)
     supported = [(row, cell) for row, cell in cells if differs_from_zero(cell, len(cells))]
     too_sure = [(row, cell) for row, cell in supported if ((cell.value or 0.0) > 0) == (metric.key == "overconfidence")]

@@ -284,10 +284,7 @@ def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
 
 
 def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
-    """Return the selection of the runs that can be ranked, and the ids of the reference forecasters.
-
-    If all are formulas, they are ranked as models.
-    """
+    """Return the selection of the runs that can be ranked, and the ids of the reference forecasters; see ``LeaderboardRow``."""
     names, (runs, _) = runs_by_id(snapshot, selection), chosen(snapshot, selection)
     references = [run for run in runs if names[run].elicitation == REFERENCE]
     if len(references) in (0, len(runs)):

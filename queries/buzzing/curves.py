@@ -60,8 +60,8 @@ def buzz_curves(data: BuzzingData) -> BuzzCurves:
 
     A team's buzz at word w comes when w + 1 words have been heard, and a buzz after the end when all have been heard. A run's
     buzz comes at the end of its clue. Teams of a group are pooled: all their buzzes, divided by the questions that they heard.
-    Teams are put into quartiles by their number of correct buzzes on the questions of the selection. Quartiles are missing where
-    a test does not show that teams differ (``equal_teams_test``), because quartiles of pure chance would fan out as well.
+    Teams are put into quartiles by their number of correct buzzes on the questions of the selection, but not where a test does
+    not show that teams differ (``equal_teams_test``), because quartiles of pure chance would fan out as well.
     """
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [], {})

@@ -342,26 +342,15 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
 # -- results and missing values ----------------------------------------------------------------------------------------
 
 
-def test_each_part_is_a_query_of_its_own(snapshot):
-    selection, rules = TOSSUPS.replace(category=("Arts",)), Rules("logprob", "dataset")
-    whole = buzz(snapshot, selection, rules)
-    assert whole.accuracy == buzzing.accuracy_by_fraction(snapshot, selection)
-    assert msgspec.json.decode(msgspec.json.encode(whole), type=type(whole)) == whole
-    assert whole.questions == 7
-
-
-@pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
-def test_the_human_curve_is_named_where_it_counts(snapshot, curve):
-    selection = TOSSUPS.replace(conventions=Conventions(human=curve))
-    assert buzz(snapshot, selection, Rules(curve="dataset")).explorer.human_curve == (curve or "team_share")
-    assert buzz(snapshot, selection, Rules()).explorer.human_curve is None
-
-
 def test_a_run_can_have_a_threshold_of_its_own(snapshot):
     runs = [run.run for run in buzz(snapshot, TOSSUPS, Rules()).explorer.runs]
     rules = Rules(threshold=0.5, thresholds=((runs[1], 0.25),))
     own = buzz(snapshot, TOSSUPS, rules).explorer.runs
     assert [run.outcome.threshold for run in own] == [0.5, 0.25, 0.5, 0.5, 0.5]
+    for curve in (None, *HUMAN_CURVES):
+        selection = TOSSUPS.replace(conventions=Conventions(human=curve))
+        named = [buzz(snapshot, selection, Rules(curve=rule)).explorer.human_curve for rule in ("dataset", "polynomial")]
+        assert named == [curve or "team_share", None]
     mixed = buzz(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).explorer.runs
     assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
 
@@ -414,7 +403,9 @@ def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
 
 
 def test_accuracy_by_fraction_reads_runs_in_batches(snapshot, monkeypatch):
-    whole, read, run_items = buzzing.accuracy_by_fraction(snapshot, TOSSUPS), [], run_columns.run_items
+    together = buzz(snapshot, TOSSUPS, Rules("logprob", "dataset"))
+    assert msgspec.json.decode(msgspec.json.encode(together), type=type(together)) == together
+    whole, read, run_items = together.accuracy, [], run_columns.run_items
 
     def counted(snapshot, dataset, runs, *options):
         read.append(len(runs))
@@ -444,29 +435,20 @@ def test_rules_are_read(offered):
     assert (rules.threshold_of(first), rules.threshold_of(second), rules.threshold_of("another")) == (0, -0.001, -0.03)
 
 
-@pytest.mark.parametrize(
-    ("values", "code", "field"),
-    [
-        ({"threshold": ["1.5"]}, "bad_value", "threshold"),
-        ({"threshold": ["-0.1"]}, "bad_value", "threshold"),
-        ({"threshold": ["nan"]}, "bad_value", "threshold"),
-        ({"threshold": [""]}, "bad_value", "threshold"),
-        ({"threshold": ["0.1", "0.2"]}, "repeated_key", "threshold"),
-        ({"threshold": ["RUN:0.1", "RUN:0.2"]}, "repeated_key", "threshold"),
-        ({"threshold": ["nobody:0.1"]}, "unknown_value", "threshold"),
-        ({"threshold": [":0.1"]}, "unknown_value", "threshold"),
-        ({"threshold": ["0.1"], "scale": ["logprob"]}, "bad_value", "threshold"),
-        ({"threshold": ["-1e999"], "scale": ["logprob"]}, "bad_value", "threshold"),
-        ({"scale": ["percent"]}, "unknown_value", "scale"),
-        ({"scale": ["confidence", "logprob"]}, "repeated_key", "scale"),
-        ({"curve": ["parabola"]}, "unknown_value", "curve"),
-    ],
-)
-def test_invalid_rules_name_their_field(offered, values, code, field):
+INVALID = {
+    "bad_value": [{"threshold": [text]} for text in ("1.5", "-0.1", "nan", "")]
+    + [{"threshold": [text], "scale": ["logprob"]} for text in ("0.1", "-1e999")],
+    "repeated_key": [{"threshold": ["0.1", "0.2"]}, {"threshold": ["RUN:0.1", "RUN:0.2"]}, {"scale": ["confidence", "logprob"]}],
+    "unknown_value": [{"threshold": ["nobody:0.1"]}, {"threshold": [":0.1"]}, {"scale": ["percent"]}, {"curve": ["parabola"]}],
+}
+
+
+@pytest.mark.parametrize(("code", "values"), [(code, values) for code, cases in INVALID.items() for values in cases])
+def test_invalid_rules_name_their_field(offered, code, values):
     values = {key: [text.replace("RUN", offered.runs[0][0]) for text in texts] for key, texts in values.items()}
     with pytest.raises(BadRequest) as caught:
         parse_rules(values, offered)
-    assert (caught.value.code, caught.value.field) == (code, field)
+    assert (caught.value.code, caught.value.field) == (code, next(iter(values)))
 
 
 @pytest.mark.parametrize("scale", ["confidence", "logprob"])

@@ -29,6 +29,7 @@ MAX_LINE = 8190  # bytes of a line with the size of a chunk, and of the trailers
 HEADER_TIMEOUT = 10.0  # seconds from the first bytes of a request to the end of its headers
 BODY_TIMEOUT = 30.0  # seconds from there to the end of a body, for every request except an upload
 CHUNK = 65_536  # bytes received at once
+CHUNK_TIMEOUT = 60.0  # seconds in which so many bytes of an upload must arrive
 HEX = re.compile(rb"[0-9A-Fa-f]+")
 
 
@@ -46,6 +47,7 @@ class BodyRefused(Exception):
 
 TOO_LARGE = (413, "too_large", f"The body is larger than {MAX_BODY // 2**20} MiB, the limit for all but uploads.")
 TOO_SLOW = (408, "too_slow", f"The body did not arrive within {BODY_TIMEOUT:g} seconds; send it again.")
+STALLED = (408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds.")
 BROKEN_OFF = (400, "broken_off", "The body ended before it was complete; send it again.")
 
 
@@ -65,6 +67,7 @@ class IncomingRequests:
         self._sock = sock
         self._client = client
         self._head = 0  # bytes of the headers of this request
+        self._due = 0  # bytes of an upload that must arrive by the deadline
         self._end: Exception | None = None  # what reading beyond ``received`` raises; None: the connection seems closed
         self._arrival: Iterator[bool] = iter(())
 
@@ -74,6 +77,7 @@ class IncomingRequests:
         self.deadline = time.monotonic() + HEADER_TIMEOUT
         self.is_upload = False
         self._end = None
+        self._due = 0
         self._arrival = self._wait()
         return next(self._arrival, True)
 
@@ -106,7 +110,21 @@ class IncomingRequests:
             return data
         if self._end is not None:
             raise self._end
-        return self._sock.recv(size) if self.is_upload else b""
+        return self._receive_upload(size) if self.is_upload else b""
+
+    def _receive_upload(self, size: int) -> bytes:
+        now = time.monotonic()
+        if self._due <= 0:
+            self._due, self.deadline = CHUNK, now + CHUNK_TIMEOUT
+        self._sock.settimeout(max(0.001, self.deadline - now))  # what is there already is received in any case
+        try:
+            data = self._sock.recv(size)
+        except TimeoutError:
+            raise BodyRefused(*STALLED) from None
+        finally:
+            self._sock.settimeout(None)
+        self._due -= len(data)
+        return data
 
     def _wait(self) -> Iterator[bool]:
         """Yield False for as long as the request is incomplete."""

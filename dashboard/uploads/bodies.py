@@ -1,14 +1,10 @@
-"""Receives the body of an upload into a file: in small chunks, with limits on size and time."""
+"""Receives the body of an upload into a file, in small chunks, with a limit on its size."""
 
 from __future__ import annotations
 
 import re
-import socket
-import threading
-import time
 import unicodedata
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -22,7 +18,6 @@ from dashboard.access.providers import RequestDenied
 from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
-CHUNK_TIMEOUT = 60.0  # seconds in which each chunk must arrive
 MAX_FIELD_BYTES = 8 * 2**20  # bytes of the fields of a form, without the file
 MAX_PARTS = 40  # parts of a form
 MAX_NAME_LENGTH = 200  # characters
@@ -60,18 +55,18 @@ def check_type() -> None:
 def receive(folder: Path, max_bytes: int) -> Received:
     """Stream the body of this request into a file of at most ``max_bytes`` in an empty folder.
 
-    Raises ``Denied`` if the body is too large, too slow, empty, incomplete, or a form without a file, and ``StoreError`` if the
-    file cannot be written.
+    Raises ``Denied`` if the body is too large, empty, incomplete, or a form without a file, ``BodyRefused`` if it is too slow,
+    and ``StoreError`` if the file cannot be written.
     """
     request.max_content_length = max_bytes + (
         MAX_FIELD_BYTES + MAX_PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0
     )
     with closing(LimitedFile(folder / "file", max_bytes)) as target:
         try:
-            with _timed_stream() as stream:
-                received = _multipart(stream, target) if request.mimetype == "multipart/form-data" else _raw(stream, target)
-                if request.content_length is not None and stream.count < request.content_length:
-                    raise ClientDisconnected  # some servers do not raise this themselves
+            stream = PacedStream(request.stream)
+            received = _multipart(stream, target) if request.mimetype == "multipart/form-data" else _raw(stream, target)
+            if request.content_length is not None and stream.count < request.content_length:
+                raise ClientDisconnected  # some servers do not raise this themselves
         except RequestEntityTooLarge as error:
             raise too_large(max_bytes) from error
         except (HTTPException, OSError, ParseException) as error:
@@ -169,48 +164,17 @@ class LimitedFile:
 
 
 class PacedStream:
-    """A stream that is read in small chunks, because a large read blocks until all of it has arrived."""
+    """A stream that is read in small chunks, because a large read blocks until all of it has arrived.
+
+    ``count`` is the number of bytes read so far. Workers limit the time of each chunk (``dashboard/http/slow_clients.py``).
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.count = 0  # bytes read so far
-        self.last = time.monotonic()  # when the last read ended
+        self.count = 0
 
     def read(self, size: int = CHUNK) -> bytes:
         """Read at most ``CHUNK`` bytes."""
         chunk = self._stream.read(min(size, CHUNK) if size > 0 else CHUNK)
-        self.last = time.monotonic()
         self.count += len(chunk)
         return chunk
-
-
-@contextmanager
-def _timed_stream() -> Iterator[PacedStream]:
-    """Yield the body of this request as a stream. A client that sends it too slowly is cut off."""
-    stream = PacedStream(request.stream)
-    connection: socket.socket | None = request.environ.get("gunicorn.socket")  # None for a test client
-    expired, done = threading.Event(), threading.Event()
-
-    def watch(connection: socket.socket) -> None:
-        while not done.wait(1.0):
-            if time.monotonic() > stream.last + CHUNK_TIMEOUT:
-                expired.set()
-                # The reading thread then sees the end of the body; the response can still be sent.
-                connection.shutdown(socket.SHUT_RD)
-                return
-
-    watcher = threading.Thread(target=watch, args=(connection,), daemon=True)
-    if connection is not None:
-        watcher.start()
-    try:
-        yield stream
-    except (HTTPException, OSError, ParseException, RequestDenied):
-        if expired.is_set():
-            raise RequestDenied(
-                408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds."
-            ) from None
-        raise
-    finally:
-        done.set()
-        if connection is not None:
-            watcher.join()

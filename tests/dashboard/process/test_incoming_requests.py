@@ -17,7 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.access.limits import MAX_BODY
-from dashboard.http.slow_clients import BROKEN_OFF, MAX_HEAD, MAX_LINE, TOO_SLOW, UPLOADS, BodyRefused, IncomingRequests, Worker
+from dashboard.http import slow_clients
+from dashboard.http.slow_clients import (
+    BROKEN_OFF,
+    CHUNK,
+    MAX_HEAD,
+    MAX_LINE,
+    TOO_SLOW,
+    UPLOADS,
+    BodyRefused,
+    IncomingRequests,
+    Worker,
+)
 from tests.helpers.examples import examples
 
 CLIENT = ("127.0.0.1", 1)
@@ -205,6 +216,22 @@ def test_an_upload_is_read_from_the_socket(ends, path, framing):
     incoming.end()
     with pytest.raises(TimeoutError):
         incoming.recv(10)
+
+
+def test_an_upload_has_a_time_limit_for_each_part(ends, monkeypatch):
+    client, incoming = ends
+    incoming.begin()
+    assert arrived(incoming, f"POST {UPLOADS[0]} HTTP/1.1\r\nContent-Length: 999999\r\n\r\n".encode(), client)
+    upload = next(incoming.parser).body
+    first = incoming.deadline
+    for _ in range(2):  # a part that has arrived begins the time of the next one
+        client.sendall(bytes(CHUNK))
+        assert len(upload.read(CHUNK)) == CHUNK and first < incoming.deadline
+        first = incoming.deadline
+    client.sendall(b"abc")
+    monkeypatch.setattr(slow_clients, "CHUNK_TIMEOUT", 0.1)
+    with pytest.raises(BodyRefused, match="Fewer than 65,536 bytes arrived within 60 seconds"):
+        upload.read(CHUNK)
 
 
 @pytest.mark.parametrize("line", [f"GET {UPLOADS[0]}", f"POST {UPLOADS[0]}/", f"DELETE {UPLOADS[0]}", "POST /api/v1/%72uns"])

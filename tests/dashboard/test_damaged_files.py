@@ -26,7 +26,7 @@ ADDRESSES = (
     "/api/v1/leaderboard.csv?dataset=spans&metrics=ece", "/api/v1/items.csv?dataset=relay", "/api/v1/questions/relay/r05",
     "/api/v1/buzz?dataset=relay", "/api/v1/runs/{run}/responses.csv", "/api/v1/runs/{run}/responses.jsonl",
 )  # fmt: skip
-DRAWN = ("leaderboard",)
+DRAWN = ("questions",)
 PLACES = random.Random("damage")
 
 

@@ -14,7 +14,7 @@ import yaml
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
-from tests.helpers.stores import file_times
+from tests.helpers.stores import file_times, seed_without_models
 
 BASELINE = "5666c918c1e9e4dd"  # BM25, softmax
 METRICS = ("brier", "macro_ce", "calscore")
@@ -164,8 +164,9 @@ def test_a_mistake_is_code_two_and_says_how_to_go_on(check, answers, options, ad
     assert done.returncode == 2 and advice in done.stderr, done.stderr
 
 
-def test_a_store_that_is_absent_or_damaged(cli, answers, copied, tmp_path):
+def test_a_store_that_is_absent_or_damaged(cli, answers, copied, tmp_path, monkeypatch):
     """The bundled datasets can be answered without any store, and none is made."""
+    monkeypatch.setattr("dashboard.cli.check.seed", seed_without_models)
     done = cli("check", answers, "--dataset", "pyramid", "--max", "ece=1", "--store", tmp_path / "absent")
     assert done.returncode == 0 and not (tmp_path / "absent").exists()
     (copied / "CURRENT").write_text("damaged", encoding="utf-8")

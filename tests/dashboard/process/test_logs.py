@@ -23,9 +23,10 @@ def ask(served, path, headers, body=None):
     return answer.status_code, answer.headers
 
 
-@pytest.mark.parametrize("given", ["req-12345678", "0123456789abcdef", "A.b_c-" * 20])
-def test_a_well_formed_request_id_is_kept(client, given):
-    assert client.get("/healthz", headers={"X-Request-ID": given}).headers["X-Request-ID"] == given
+@pytest.mark.parametrize("path", ["/", "/api/v1/nowhere", "/api/v1/leaderboard?dataset=no", "/nothing", "/api/v1/runs"])
+def test_a_well_formed_request_id_is_kept(client, path):
+    for given in ("req-12345678", "0123456789abcdef", "A.b_c-" * 20):
+        assert client.get(path, headers={"X-Request-ID": given}).headers["X-Request-ID"] == given
 
 
 @pytest.mark.parametrize("given", [None, "", "short", "with space in it", "x" * 129, "käse-käse-käse", "a;b;c;d;e;f;g"])
@@ -33,11 +34,6 @@ def test_any_other_request_id_is_replaced(client, given):
     headers = {} if given is None else {"X-Request-ID": given}
     made = [client.get("/healthz", headers=headers).headers["X-Request-ID"] for _ in range(2)]
     assert made[0] != made[1] and all(re.fullmatch("[0-9a-f]{16}", name) for name in made)
-
-
-@pytest.mark.parametrize("path", ["/", "/api/v1/nowhere", "/api/v1/leaderboard?dataset=no", "/nothing", "/api/v1/runs"])
-def test_every_answer_has_a_request_id(client, path):
-    assert client.get(path, headers={"X-Request-ID": "mine-1234"}).headers["X-Request-ID"] == "mine-1234"
 
 
 def test_each_request_is_one_log_line(client, caplog):

@@ -229,6 +229,9 @@ def test_a_row_has_what_its_columns_show(client):
     assert row["heard"] == str(question["heard"]) and row["conversion"] == f"{100 * question['conversion']:.1f} %"
     assert row["difficulty"] == f"{question['difficulty']:.2f}"
     assert row["href"] == f"/questions/pyramid/{question['question_id']}?sort=-difficulty&metric=ece"
+    assert row["heat"], "a run is better than another"
+    (neutral,) = asked_rows(client, f"{DATASET}&metric=mean_confidence&start=0&count=1")["rows"]
+    assert neutral["heat"] == {}, "no value is better than another"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import numpy as np
 from data.sufficient_statistics import LIKELIER, UNSTORED_SUMS
 from queries.metrics.kernels import bins
 from queries.metrics.kernels.arrays import ratio
-from queries.metrics.metric import Conventions, Counterexample, Direction, Floats, Metric, Reads, Sums, unchanged_sums
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Reads, Sums, unchanged_sums
 
 V = TypeVar("V")
-Part = tuple[str, str, str, str, Direction, str, str]  # key, name, label, symbol, direction, formula, words
 
 # Two items, one right and one wrong. The right one becomes less confident, or the wrong one more so, until both are equal. A
 # metric that compares mean confidence with accuracy finds the two closer than before.

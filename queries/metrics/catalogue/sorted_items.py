@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from queries.metrics.catalogue.shared import (
@@ -9,7 +11,6 @@ from queries.metrics.catalogue.shared import (
     RIGHT_DOWN,
     SAME_ORDER,
     SWAPPED,
-    Part,
     uncertainty,
     uncertainty_columns,
 )
@@ -17,17 +18,12 @@ from queries.metrics.counted_answers import ORDERED
 from queries.metrics.kernels import bounds, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
-CORP: tuple[Part, ...] = (
-    (
-        "corp_mcb", "Miscalibration (CORP)", "MCB", r"\mathrm{MCB}", "lower", r"\mathrm{BS}(c) - \mathrm{BS}(\hat c)",
-        "How much lower the Brier score would be after isotonic recalibration.",
-    ),
-    (
-        "corp_dsc", "Discrimination (CORP)", "DSC", r"\mathrm{DSC}", "higher", r"\mathrm{BS}(\bar y) - \mathrm{BS}(\hat c)",
-        "How much lower the Brier score of the recalibrated confidences is than that of always stating the accuracy.",
-    ),
-)  # fmt: skip
-
+_corp = partial(
+    Metric,
+    source="Dimitriadis, Gneiting & Jordan 2021",
+    pairs=isotonic_regression.corp,
+    caveat="Needs no bins. The isotonic fit also fits noise: with few items, it overstates miscalibration and discrimination.",
+)
 
 PAIRS = (
     Metric(
@@ -98,20 +94,17 @@ PAIRS = (
             SAME_ORDER,
         ),
     ),
-    *(
-        Metric(
-            key=key, name=name, label=label, symbol=symbol, direction=direction, high=1 if key == "corp_mcb" else 0.25,
-            formula=formula,
-            words=words,
-            source="Dimitriadis, Gneiting & Jordan 2021",
-            pairs=isotonic_regression.corp, part=part,
-            caveat="Needs no bins. The isotonic fit also fits noise: with few items, it overstates miscalibration and "
-            "discrimination.",
-            axioms=() if key == "corp_mcb" else ("U", "O"),
-            counterexamples=NOT_EVEN_U_OR_O if key == "corp_mcb" else (SAME_ORDER,),
-            distance="curve" if key == "corp_mcb" else None, fitted=key == "corp_dsc",
-        )
-        for part, (key, name, label, symbol, direction, formula, words) in enumerate(CORP)
+    _corp(
+        key="corp_mcb", name="Miscalibration (CORP)", label="MCB", symbol=r"\mathrm{MCB}", direction="lower", part=0,
+        formula=r"\mathrm{BS}(c) - \mathrm{BS}(\hat c)",
+        words="How much lower the Brier score would be after isotonic recalibration.",
+        axioms=(), counterexamples=NOT_EVEN_U_OR_O, distance="curve",
+    ),
+    _corp(
+        key="corp_dsc", name="Discrimination (CORP)", label="DSC", symbol=r"\mathrm{DSC}", direction="higher", high=0.25, part=1,
+        formula=r"\mathrm{BS}(\bar y) - \mathrm{BS}(\hat c)",
+        words="How much lower the Brier score of the recalibrated confidences is than that of always stating the accuracy.",
+        axioms=("U", "O"), counterexamples=(SAME_ORDER,), fitted=True,
     ),
     Metric(
         key="corp_unc", name="Uncertainty (CORP)", label="UNC (CORP)", symbol=r"\mathrm{UNC}_{\text{CORP}}", direction="none",

@@ -109,9 +109,8 @@ def permuted_labels_test(
     # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
     deviation = np.sqrt(inside * (questions - inside) / questions)
     weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    statistics = np.abs(weights * np.concatenate([sums(parts, unit), np.concatenate(own, axis=2)], axis=1))[:, testable]
-    statistics = np.asarray(np.round(statistics, EXACT), dtype=np.float64)
-    return _spread_out(testable, max_t(statistics[0], statistics[1:]))  # the first permutation changes nothing
+    statistics = np.abs(weights * np.concatenate([sums(parts, unit), np.concatenate(own, axis=2)], axis=1))
+    return _p_values(statistics, testable, EXACT)  # the first permutation changes nothing
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
@@ -119,8 +118,7 @@ def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = S
     scores = np.nan_to_num(scores)
     statistics = np.abs(np.stack([sign_flips(scores * part[:, None], seed, flips) for part in parts], axis=1))
     size = np.sqrt(np.einsum("pq,qr->pr", parts, scores**2))
-    statistics = np.divide(statistics, size, out=np.zeros_like(statistics), where=size > TIED)[:, testable]
-    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
+    return _p_values(np.divide(statistics, size, out=np.zeros_like(statistics), where=size > TIED), testable)
 
 
 def unit_flips_test(
@@ -153,14 +151,14 @@ def unit_flips_test(
             sums = sums - (known & part).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
         size = np.sqrt((sums**2).sum(axis=0))
         of_parts.append(np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED))
-    statistics = np.abs(sign_flips(np.stack(of_parts, axis=1), seed, flips))[:, testable]
-    return _spread_out(testable, max_t(statistics[0], statistics[1:]))
+    return _p_values(np.abs(sign_flips(np.stack(of_parts, axis=1), seed, flips)), testable)
 
 
-def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Put raw and adjusted p-values in the places of their tests, NaN elsewhere; shape (parts, runs) each."""
+def _p_values(statistics: Floats, testable: Bools, decimals: int | None = None) -> tuple[Floats, Floats]:
+    """Compute ``max_t`` of statistics of the data, first, and of each flip or permutation; NaN where not testable."""
     raw, adjusted = np.full(testable.shape, np.nan), np.full(testable.shape, np.nan)
-    raw[testable], adjusted[testable] = p_values
+    tested = statistics[:, testable] if decimals is None else np.round(statistics[:, testable], decimals)
+    raw[testable], adjusted[testable] = max_t(tested[0], tested[1:])
     return raw, adjusted
 
 

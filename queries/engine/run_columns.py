@@ -298,8 +298,7 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
 
 def sample_numbers(samples: pl.Series) -> Ints:
     """Number sample names from 0, in order of name; null counts as "". Shape (items,)."""
-    numbers: Ints = np.unique(samples.fill_null("").to_numpy(), return_inverse=True)[1].astype(np.int64)
-    return numbers
+    return np.unique(samples.fill_null("").to_numpy(), return_inverse=True)[1].astype(np.int64)
 
 
 def float_array(column: pl.Series) -> Floats:

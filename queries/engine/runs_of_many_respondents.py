@@ -52,8 +52,7 @@ class RespondentCells:
         variance = max(of_questions, of_people, of_questions + of_people - of_answers)
         if not spread > 0 or not np.isfinite(variance):
             return both
-        drawn_together: Floats = np.nanmean(questions) + math.sqrt(min(variance / spread, 1.0)) * (both - np.nanmean(both))
-        return drawn_together
+        return np.nanmean(questions) + math.sqrt(min(variance / spread, 1.0)) * (both - np.nanmean(both))
 
     def draw(self, metric: Metric, kind: DrawnKind, step: float = 1.0) -> Floats:
         """Compute the metric in each replicate of one kind of ``Draws``, shape (REPLICATES,), NaN where undefined.

@@ -26,8 +26,7 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 def clip(values: Floats) -> Floats:
     """Clip values to [0, 1], keeping NaN. Where sums nearly cancel, rounding can carry a value a few ulp past an end."""
-    clipped: Floats = np.clip(values, 0.0, 1.0)
-    return clipped
+    return np.clip(values, 0.0, 1.0)
 
 
 def distinct(values: Floats) -> tuple[Floats, Ints]:

@@ -70,8 +70,7 @@ def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeigh
 
     def even(items: Floats) -> Floats:
         small, larger = np.divmod(items, count)
-        cuts: Floats = cut * small + np.minimum(cut, larger)
-        return cuts
+        return cut * small + np.minimum(cut, larger)
 
     return cut_bins_of_weights(confidence, correct, weights, count, even)
 

@@ -45,8 +45,7 @@ class ItemWeights:
     def sums(self, *columns: Floats) -> Floats:
         """Return the weighted sum over all items of each column of shape (n,), shape (columns, k)."""
         totals = np.stack([np.bincount(self.group, column, len(self.by_group)) for column in columns])
-        weighted: Floats = totals @ self.by_group
-        return weighted
+        return totals @ self.by_group
 
     def totals_of_cells(self, values: Floats | None, cell: Ints, cells: int) -> Floats:
         """Return the weighted sums of values, shape (n,), in a few cells, from the cell of each item, shape (cells, k).

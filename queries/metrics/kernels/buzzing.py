@@ -28,8 +28,7 @@ def chance_unanswered(revealed: ArrayLike) -> Floats:
     array([1.     , 0.79275, 0.3875 ])
     """
     t = np.asarray(revealed, float)
-    pi: Floats = 1 + t * (0.0775 + t * (-1.278 + t * 0.588))
-    return pi
+    return 1 + t * (0.0775 + t * (-1.278 + t * 0.588))
 
 
 class Buzzpoints(NamedTuple):

@@ -65,8 +65,7 @@ def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 def log_score_of_items(confidence: Floats, correct: Floats) -> Floats:
     """Compute -(y ln c + (1 - y) ln(1 - c)) of each item, c clipped to [1e-6, 1 - 1e-6], shape (n,)."""
     right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
-    score: Floats = -(correct * right + (1 - correct) * wrong)
-    return score
+    return -(correct * right + (1 - correct) * wrong)
 
 
 def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:

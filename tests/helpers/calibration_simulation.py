@@ -1,10 +1,11 @@
 """Simulated calibrated runs, and how often tests and bands say that they are not calibrated."""
 
+from itertools import product
+
 import numpy as np
 
 from queries.metrics.kernels.calibration_tests import calibration_tests
-from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
-from tests.helpers.simulation import Measurement
+from tests.helpers.simulation import Measurement, curve_in_band
 
 RANGES = {"spread": (0.0, 1.0), "0.8 to 0.99": (0.8, 0.99), "0.95 to 0.99": (0.95, 0.99)}
 SIZES = (20, 30, 60, 200)
@@ -34,13 +35,10 @@ def calibrated_run(random, questions, clues, low, high, clustered=False):
 
 def settings(sizes=SIZES, ranges=RANGES):
     """Yield every combination of confidences, questions, clues and clusters, with its name."""
-    for name in ranges:
-        for questions in sizes:
-            for clues in (1, 5):
-                for clustered in (False, True):
-                    words = f"confidence {name}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
-                    words += f", clusters of {IN_CLUSTER} questions" if clustered else ""
-                    yield words, (questions, clues, *ranges[name], clustered)
+    for name, questions, clues, clustered in product(ranges, sizes, (1, 5), (False, True)):
+        words = f"confidence {name}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
+        words += f", clusters of {IN_CLUSTER} questions" if clustered else ""
+        yield words, (questions, clues, *ranges[name], clustered)
 
 
 def calibration_p_values(boards, seed, setting):
@@ -67,12 +65,6 @@ def whole_curves(boards, seed, sizes=SIZES, ranges=RANGES):
         if clustered:
             continue  # the band knows questions only
         random = np.random.default_rng((seed, *(int(100 * value) for value in setting)))
-        inside = 0
-        for index in range(boards):
-            confidence, correct, _ = calibrated_run(random, *setting)
-            stated, items, right = confidence_levels(confidence, correct)
-            curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
-            shown, low, high = consistency_band(confidence, correct, np.full(questions, clues), index, simultaneous=True)
-            values = np.array([curve[level] for level in shown.tolist()])
-            inside += bool(((values >= low - 1e-9) & (values <= high + 1e-9)).all())
-        yield Measurement("simultaneous consistency band", words, 0.9, inside / boards, boards)
+        runs = (calibrated_run(random, *setting)[:2] for _ in range(boards))
+        inside = [curve_in_band(*run, np.full(questions, clues), index, True).all() for index, run in enumerate(runs)]
+        yield Measurement("simultaneous consistency band", words, 0.9, np.mean(inside), boards)

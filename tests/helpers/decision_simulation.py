@@ -3,6 +3,8 @@
 Confidences are spread over all of [0, 1], or high, so that wrong answers are rare. The clues of a question depend on each other.
 """
 
+from itertools import product
+
 import numpy as np
 
 from data.recalibration_maps import FOLDS, folds_of_questions
@@ -55,28 +57,25 @@ def intervals(earned, clues):
     return inference.bounded_mean_interval(earned[:, PLACES], items, -COSTS[PLACES], np.ones(len(PLACES)), clues)
 
 
-def _each_setting(boards, seed, sizes, clues):
-    for stated in RANGES:
-        for questions in sizes:
-            for count in clues:
-                chance = np.random.default_rng((seed, questions, count))
-                name = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
-                sums = (above(*calibrated(chance, stated, questions, count)) for _ in range(boards))
-                yield name, stated, count, sums
+def _each_setting(seed, sizes, clues):
+    """Yield each setting in words, a random generator, and the arguments of ``calibrated`` and ``sharp_and_vague`` after it."""
+    for stated, questions, count in product(RANGES, sizes, clues):
+        name = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
+        yield name, np.random.default_rng((seed, questions, count)), (stated, questions, count)
 
 
 def net_score_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
     """Measure how often intervals of the net score contain the true value, and how wide they are in the mean."""
-    for name, stated, count, sums in _each_setting(boards, seed, sizes, clues):
-        truth = np.diagonal(true_scores(stated))[PLACES]
-        covered, width = np.zeros(len(PLACES)), np.zeros(len(PLACES))
-        for right, wrong in sums:
-            low, high = intervals(rewards(right, wrong), count)
+    for name, chance, setting in _each_setting(seed, sizes, clues):
+        truth = np.diagonal(true_scores(setting[0]))[PLACES]
+        covered, width = np.zeros((2, len(PLACES)))
+        for _ in range(boards):
+            low, high = intervals(rewards(*above(*calibrated(chance, *setting))), setting[2])
             covered += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
             width += high - low
         for place, share, mean in zip(PLACES, covered / boards, width / boards, strict=True):
-            setting = f"t = {place / 100:g}, {name} (mean width {mean:.2f})"
-            yield Measurement("interval of the net score", setting, LEVEL, share, boards)
+            words = f"t = {place / 100:g}, {name} (mean width {mean:.2f})"
+            yield Measurement("interval of the net score", words, LEVEL, share, boards)
 
 
 def own_threshold_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
@@ -85,22 +84,23 @@ def own_threshold_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
     The true value is that of the thresholds that were chosen, each for its part of the questions. No threshold is better than the
     best one for the population.
     """
-    for name, stated, count, sums in _each_setting(boards, seed, sizes, clues):
-        scores = true_scores(stated)
+    for name, chance, setting in _each_setting(seed, sizes, clues):
+        scores = true_scores(setting[0])
         best = scores.max(axis=1)[PLACES]
-        covered, above_best = np.zeros(len(PLACES)), np.zeros(len(PLACES))
-        for right, wrong in sums:
+        covered, above_best = np.zeros((2, len(PLACES)))
+        for _ in range(boards):
+            right, wrong = above(*calibrated(chance, *setting))
             fold = folds_of_questions(len(right))
             others = (fold != np.arange(FOLDS)[:, None]).astype(float)
             chosen = best_thresholds(others @ right, others @ wrong)[:, fold]
             truth = np.take_along_axis(scores, chosen, axis=1).mean(axis=1)[PLACES]
-            low, high = intervals(cross_fitted_rewards(right, wrong), count)
+            low, high = intervals(cross_fitted_rewards(right, wrong), setting[2])
             covered += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
             above_best += low > best + 1e-12
         for place, share, wrongly in zip(PLACES, covered / boards, above_best / boards, strict=True):
-            setting = f"t = {place / 100:g}, {name}"
-            yield Measurement("interval of the net score at the own threshold", setting, LEVEL, share, boards)
-            yield Measurement("lower end above the best net score there is", setting, (1 - LEVEL) / 2, wrongly, boards, "test")
+            words = f"t = {place / 100:g}, {name}"
+            yield Measurement("interval of the net score at the own threshold", words, LEVEL, share, boards)
+            yield Measurement("lower end above the best net score there is", words, (1 - LEVEL) / 2, wrongly, boards, "test")
 
 
 def own_threshold_bias(boards, seed, stated, questions, place):
@@ -158,41 +158,31 @@ def true_difference(stated):
 
 def verdicts(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
     """Measure how often a verdict claims anything false, of equal runs, the best two of eight, and a sharp and a vague run."""
-    for stated in RANGES:
-        truth = true_difference(stated)
-        for questions in sizes:
-            for count in clues:
-                chance = np.random.default_rng((seed, questions, count))
-                false = dict.fromkeys(("two equal runs", f"the best two of {RUNS} equal runs", "a sharp and a vague run"), 0)
-                for _ in range(boards):
-                    runs = [losses(*calibrated(chance, stated, questions, count)) for _ in range(RUNS)]
-                    best = sorted(runs, key=lambda run: run.sum())  # the area below the curve is the Brier score
-                    sharp, vague = sharp_and_vague(chance, stated, questions, count)
-                    pairs = ((runs[0] - runs[1], 0.0), (best[0] - best[1], 0.0), (sharp - vague, truth))
-                    for name, (difference, true) in zip(false, pairs, strict=True):
-                        low, high = band(difference, count)
-                        claimed = (low > 1e-12) & (true <= 1e-12) | (high < -1e-12) & (true >= -1e-12)
-                        false[name] += bool(claimed.any())
-                setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
-                for name, wrong in false.items():
-                    yield Measurement(
-                        f"verdict on {name} is false", setting, SIGNIFICANCE, wrong / boards, boards, "family of tests"
-                    )
+    for words, chance, setting in _each_setting(seed, sizes, clues):
+        truth = true_difference(setting[0])
+        false = dict.fromkeys(("two equal runs", f"the best two of {RUNS} equal runs", "a sharp and a vague run"), 0)
+        for _ in range(boards):
+            runs = [losses(*calibrated(chance, *setting)) for _ in range(RUNS)]
+            best = sorted(runs, key=lambda run: run.sum())  # the area below the curve is the Brier score
+            sharp, vague = sharp_and_vague(chance, *setting)
+            pairs = ((runs[0] - runs[1], 0.0), (best[0] - best[1], 0.0), (sharp - vague, truth))
+            for name, (difference, true) in zip(false, pairs, strict=True):
+                low, high = band(difference, setting[2])
+                claimed = (low > 1e-12) & (true <= 1e-12) | (high < -1e-12) & (true >= -1e-12)
+                false[name] += bool(claimed.any())
+        for name, wrong in false.items():
+            yield Measurement(f"verdict on {name} is false", words, SIGNIFICANCE, wrong / boards, boards, "family of tests")
 
 
 def curve_bands(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
     """Measure how often the band contains the whole true difference of a sharp and a vague run."""
-    for stated in RANGES:
-        truth = true_difference(stated)
-        for questions in sizes:
-            for count in clues:
-                chance, held = np.random.default_rng((seed, questions, count)), 0
-                for _ in range(boards):
-                    sharp, vague = sharp_and_vague(chance, stated, questions, count)
-                    low, high = band(sharp - vague, count)
-                    held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
-                setting = f"sharp and vague, {questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
-                yield Measurement("band of the difference of two curves", setting, LEVEL, held / boards, boards)
+    for words, chance, setting in _each_setting(seed, sizes, clues):
+        truth, held = true_difference(setting[0]), 0
+        for _ in range(boards):
+            sharp, vague = sharp_and_vague(chance, *setting)
+            low, high = band(sharp - vague, setting[2])
+            held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
+        yield Measurement("band of the difference of two curves", f"sharp and vague, {words}", LEVEL, held / boards, boards)
 
 
 STUDIES = (

@@ -161,8 +161,17 @@ def max_ce(questions, conventions):
     return max((gap(part) for part in bins_of(pairs_of(questions), conventions.binning)), default=NAN)
 
 
-def brier(questions, conventions):
-    return mean([(c - y) ** 2 + y * (1 - y) for c, y in pairs_of(questions)])
+def of_items(value):
+    """Return the definition of a mean over items, from its value for a confidence and a correctness."""
+    return lambda questions, conventions: mean([value(c, y) for c, y in pairs_of(questions)])
+
+
+brier = of_items(lambda c, y: (c - y) ** 2 + y * (1 - y))
+accuracy = of_items(lambda c, y: y)
+mean_confidence = of_items(lambda c, y: c)
+overconfidence = of_items(lambda c, y: c - y)
+log_infinite = of_items(lambda c, y: float((c == 0 and y > 0) or (c == 1 and y < 1)))
+pct_rounded = of_items(lambda c, y: float(any(abs(c - k / 20) <= 1e-9 for k in range(21))))
 
 
 def r_over(questions, conventions):
@@ -188,10 +197,6 @@ def hmr(questions, conventions):
     return (b**2 + 1) * over * under / (b**2 * over + under)
 
 
-def accuracy(questions, conventions):
-    return mean([y for _, y in pairs_of(questions)])
-
-
 def attempted(questions, conventions):
     """Return the share of answers that are no abstentions: these references are given none."""
     return 1.0 if pairs_of(questions) else math.nan
@@ -213,10 +218,6 @@ def log_score(questions, conventions):
         return min(max(chance, 1e-6), 1 - 1e-6)
 
     return mean([-y * math.log(clipped(c)) - (1 - y) * math.log(clipped(1 - c)) for c, y in pairs_of(questions)])
-
-
-def log_infinite(questions, conventions):
-    return mean([float((c == 0 and y > 0) or (c == 1 and y < 1)) for c, y in pairs_of(questions)])
 
 
 def errors_in_order(pairs, key):
@@ -261,18 +262,6 @@ def accuracy_at(share, questions, conventions):
     wanted = share * len(errors)
     taken = [min(max(wanted - k, 0), 1) for k in range(len(errors))]
     return math.fsum(part * (1 - error) for part, error in zip(taken, errors, strict=True)) / wanted if errors else NAN
-
-
-def mean_confidence(questions, conventions):
-    return mean([c for c, _ in pairs_of(questions)])
-
-
-def overconfidence(questions, conventions):
-    return mean_confidence(questions, conventions) - accuracy(questions, conventions)
-
-
-def pct_rounded(questions, conventions):
-    return mean([float(any(abs(c - k / 20) <= 1e-9 for k in range(21))) for c, _ in pairs_of(questions)])
 
 
 def r(x):
@@ -491,25 +480,22 @@ def correlation(questions, conventions):
     return math.copysign(math.sqrt(squared), together)
 
 
+def points_of(questions):
+    """Return difficulty and overconfidence of the questions whose difficulty is known, exactly."""
+    known = [question for question in questions if question.difficulty is not None]
+    return [(Fraction(question.difficulty), Fraction(overconfidence([question], None))) for question in known]
+
+
 def hard_easy_slope(questions, conventions):
-    points = [
-        (question.difficulty, overconfidence([question], conventions))
-        for question in questions
-        if question.difficulty is not None
-    ]
+    points = points_of(questions)
     if len({x for x, _ in points}) < 2:
         return NAN
-    middle, level = mean([x for x, _ in points]), mean([y for _, y in points])
-    spread = math.fsum((x - middle) ** 2 for x, _ in points)
-    return math.fsum((x - middle) * (y - level) for x, y in points) / spread
+    middle, level = (sum(side) / len(points) for side in zip(*points, strict=True))
+    return float(sum((x - middle) * (y - level) for x, y in points) / sum((x - middle) ** 2 for x, _ in points))
 
 
 def hard_easy_slope_se(questions, conventions):
-    points = [
-        (Fraction(question.difficulty), Fraction(overconfidence([question], conventions)))
-        for question in questions
-        if question.difficulty is not None
-    ]
+    points = points_of(questions)
     if len(points) < 3 or len({x for x, _ in points}) < 2:
         return NAN
     middle, level = (sum(side) / len(points) for side in zip(*points, strict=True))

@@ -340,6 +340,14 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
             yield Estimates(questions, count, truth, totals, plain, ece_cross_fitted(confidence - correct, items.sum(axis=-1)))
 
 
+def curve_in_band(confidence, correct, sizes, seed, simultaneous):
+    """Return whether a run's isotonic curve is within its consistency band, at each confidence that the band has."""
+    stated, items, right = confidence_levels(confidence, correct)
+    shown, low, high = consistency_band(confidence, correct, sizes, seed, simultaneous=simultaneous)
+    values = isotonic(right, items)[np.searchsorted(stated, shown)]
+    return (values >= low - 1e-9) & (values <= high + 1e-9)
+
+
 def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
     """Measure how often a calibrated run's isotonic curve is within its consistency band, at one confidence and everywhere."""
     for questions, count in product(sizes, clues):
@@ -347,14 +355,8 @@ def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
         at_a_point, throughout = [], []
         for index in range(boards):
             c, y = (part[0].ravel() for part in board(random, 1, questions, count))
-            stated, items, right = confidence_levels(c, y)
-            curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
-            for simultaneous, inside in ((False, at_a_point), (True, throughout)):
-                sizes_of = np.full(questions, count)
-                shown, low, high = consistency_band(c, y, sizes_of, index, simultaneous=simultaneous)
-                values = np.array([curve[level] for level in shown.tolist()])
-                within = (values >= low - 1e-9) & (values <= high + 1e-9)
-                inside.append(within.all() if simultaneous else within.mean())
+            at_a_point.append(curve_in_band(c, y, np.full(questions, count), index, False).mean())
+            throughout.append(curve_in_band(c, y, np.full(questions, count), index, True).all())
         for claim, inside in (("pointwise", at_a_point), ("simultaneous", throughout)):
             yield Measurement(f"{claim} consistency band", words(questions, count), 0.9, np.mean(inside), boards)
 

@@ -61,12 +61,12 @@ def runs_of(snapshot):
     return [run for (run,) in snapshot.rows("select run from runs order by position")]
 
 
-def selections(snapshot):
+def selections(snapshot, count=8):
     """Yield random selections: runs, categories, revealed fractions, and whether only common questions count."""
     random, runs = np.random.default_rng(8), runs_of(snapshot)
-    for index in range(8):
-        count = random.integers(2, len(runs) + 1)
-        chosen = tuple(runs[place] for place in sorted(random.choice(len(runs), count, replace=False)))
+    for index in range(count):
+        places = random.choice(len(runs), random.integers(2, len(runs) + 1), replace=False)
+        chosen = tuple(runs[place] for place in sorted(places))
         categories = tuple(name for name in CATEGORIES if random.random() < 0.7)
         revealed = (0.0, 0.6) if random.random() < 0.3 else None
         yield Selection("gaps", run=chosen, category=categories, revealed=revealed, common=bool(index % 2))
@@ -213,7 +213,7 @@ def test_runs_without_a_question_in_common(gaps):
 def test_all_views_agree_on_the_same_two_runs(gaps):
     """Letters of the leaderboard, /pairs and /compare agree, over random selections with missing answers."""
     pairs_seen = letters_seen = 0
-    for selection in selections(gaps):
+    for selection in selections(gaps, 6):
         board = leaderboard(gaps, selection, METRICS, intervals=True)
         rows = {row.run: row for row in board.rows if row.ranked}
         family = comparisons(gaps, selection, None, METRICS).comparisons
@@ -235,7 +235,7 @@ def test_all_views_agree_on_the_same_two_runs(gaps):
                     assert bool(set(cells[0].letters) & set(cells[1].letters)) == (difference.p_holm >= SIGNIFICANCE)
                 elif selection.common:
                     assert CATALOGUE[key].direction == "none" or difference.p_holm is None
-    assert pairs_seen > 300 and letters_seen > 100
+    assert pairs_seen > 250 and letters_seen > 80
 
 
 def test_a_slice_is_the_comparison_in_that_part(gaps):

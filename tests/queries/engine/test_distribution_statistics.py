@@ -22,7 +22,7 @@ from queries.selection import Selection
 from tests.helpers import reference_metrics, reference_vote_metrics
 from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs
-from tests.helpers.small_polls import YES_NO, write_polls, write_quiz
+from tests.helpers.small_polls import YES_NO, write_polls
 from tests.helpers.small_store import write_csv
 
 VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
@@ -77,11 +77,6 @@ def test_missing_values_have_reasons_and_counts(polled):
     assert few["dist_ce"].missing is few["nbr"].missing is None
 
 
-def test_runs_without_distributions_have_no_values(polled):
-    for row in leaderboard(polled, Selection("relay", common=False), VOTES).rows:
-        assert {cell.missing for cell in row.metrics.values()} == {metric.undefined for metric in VOTES}
-
-
 def test_the_reference_does_not_depend_on_the_selection(polled):
     whole = gather(polled, POLLS, VOTES)
     for selection in (POLLS.replace(category=("even",)), POLLS.replace(model=("map",)), POLLS.replace(q="p1")):
@@ -130,26 +125,24 @@ def test_distributions_are_compared_once_for_each_run(polled):
 
 
 def test_other_votes_give_other_metrics(importing, tmp_path):
-    folders = {"polls": tmp_path / "polls", "quiz": tmp_path / "quiz"}
-    write_polls(folders["polls"])
-    write_quiz(folders["quiz"])
+    folder = tmp_path / "polls"
+    write_polls(folder)
 
     def metrics(store):
-        evidences = {name: gather(store.snapshot(), Selection(name, common=False), VOTES) for name in folders}
-        return {(name, metric.key): evidences[name].values(metric) for name in folders for metric in VOTES}
+        evidence = gather(store.snapshot(), POLLS, VOTES)
+        return {metric.key: evidence.values(metric) for metric in VOTES}
 
-    store = importing(tmp_path / "store", *folders.values())
+    store = importing(tmp_path / "store", folder)
     before = metrics(store)
-    for folder in folders.values():
-        with (folder / "votes.csv").open(encoding="utf-8", newline="") as lines:
-            head, *rows = csv.reader(lines)
-        votes = [int(row[2]) for row in rows]
-        write_csv(folder / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
-    import_paths(store, [*folders.values()], ImportOptions(replace=True))
-    after, alone = metrics(store), metrics(importing(tmp_path / "other", *folders.values()))
+    with (folder / "votes.csv").open(encoding="utf-8", newline="") as lines:
+        head, *rows = csv.reader(lines)
+    votes = [int(row[2]) for row in rows]
+    write_csv(folder / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
+    import_paths(store, [folder], ImportOptions(replace=True))
+    after, alone = metrics(store), metrics(importing(tmp_path / "other", folder))
     for key, values in after.items():
         np.testing.assert_array_equal(values, alone[key])
-    assert not any(np.allclose(after[name, "dist_ce"], before[name, "dist_ce"], equal_nan=True) for name in folders)
+    assert not np.allclose(after["dist_ce"], before["dist_ce"], equal_nan=True)
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------

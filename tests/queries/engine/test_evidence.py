@@ -45,7 +45,7 @@ def stored(snapshot, rows, offered, polled, polled_rows, polled_offered):
     return played | {dataset: (polled, polled_rows[dataset], polled_offered[dataset]) for dataset in polled_rows}
 
 
-@examples(90)
+@examples(60)
 @given(data=st.data(), dataset=st.sampled_from([*DATASETS]))
 def test_leaderboard_matches_reference(stored, data, dataset):
     snapshot, rows, facets = stored[dataset]
@@ -74,7 +74,7 @@ def test_leaderboard_matches_reference(stored, data, dataset):
         assert [cell.rank for cell in cells] == reference.ranks([loss(metric, value) for value in expected])
 
 
-@examples(60)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from([*DATASETS]))
 def test_metric_per_question_matches_reference(stored, data, dataset):
     snapshot, rows, facets = stored[dataset]

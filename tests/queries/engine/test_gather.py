@@ -21,6 +21,8 @@ from queries.selection import Selection
 
 QUESTIONS, RUNS, CLUES = 1_200, 4, 2
 OF_SUMS = [metric for metric in METRICS if metric.pairs is None and "whole distribution" not in metric.needs]
+# Of sums, of bins, by fold, of questions, of people, of questions against their difficulty, and of the accuracy alone.
+OF_EACH_KIND = ("brier", "ece", "ece_debiased", "grace_mce", "calscore", "hard_easy_slope_se", "uncertainty")
 OTHER_BINS = Conventions("width10+1", beta=2.0)
 
 
@@ -57,7 +59,7 @@ ALL = Selection("many", common=False)
 @pytest.mark.parametrize(
     ("cluster", "conventions", "metrics"),  # of 1,200, 40 and 1,091 units
     [
-        ("question", Conventions(), OF_SUMS),
+        ("question", Conventions(), [CATALOGUE[key] for key in OF_EACH_KIND]),
         ("packet", OTHER_BINS, [CATALOGUE["ece"], CATALOGUE["hmr"]]),
         ("pair", OTHER_BINS, [CATALOGUE["max_ce"]]),
     ],

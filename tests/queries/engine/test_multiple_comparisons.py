@@ -40,12 +40,6 @@ def test_two_runs_share_a_letter_exactly_if_they_do_not_differ(board):
         assert 1 in letters[order[0]], "the best run has the first letter"
 
 
-def test_letters_need_not_be_contiguous_in_rank():
-    # The second differs from both neighbours, which do not differ from each other.
-    different = np.array([[False, True, False], [True, False, True], [False, True, False]])
-    assert compact_letters(different, [0, 1, 2]) == [[1], [2], [1]]
-
-
 # -- flips and permutations --------------------------------------------------------------------------------------------
 
 
@@ -61,13 +55,6 @@ def test_permutations_find_a_part_that_differs():
     assert math.isnan(raw[1, 2]) and math.isnan(adjusted[1, 2])
     assert (adjusted[testable] >= raw[testable]).all()
     assert adjusted[1].max(initial=0, where=testable[1]) > 0.05
-
-
-def test_sign_flips_of_all_signs():
-    """With few questions, the share of all sign patterns that reach the statistic is known."""
-    scores = np.array([[0.3], [0.2], [0.4], [0.1]])
-    raw, adjusted = sign_flips_test(scores, np.ones((1, 4), bool), np.ones((1, 1), bool), flips=4999)
-    assert raw[0, 0] == adjusted[0, 0] == pytest.approx(2 / 16, abs=0.02)
 
 
 def overlapping_parts(random, questions):

@@ -30,10 +30,6 @@ def written_out(bins):
     return column
 
 
-def test_bins_are_spread_over_all_of_them(bins):
-    assert written_out(bins) == WHOLE
-
-
 @pytest.mark.parametrize("rows", [[], [1], [0, 2], [0, 1, 2]], ids=str)
 def test_bins_of_some_rows(bins, rows):
     assert written_out(bins.take(np.array(rows, dtype=np.int64))) == [WHOLE[row] for row in rows]

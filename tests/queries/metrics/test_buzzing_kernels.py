@@ -49,15 +49,6 @@ def rows_of(questions, tau):
 # -- thresholds --------------------------------------------------------------------------------------------------------
 
 
-def test_the_polynomial_is_1_at_the_start_and_0_3875_at_the_end():
-    assert buzzing.chance_unanswered(0) == 1
-    assert buzzing.chance_unanswered(1) == pytest.approx(0.3875, abs=1e-15)  # 1 + 0.0775 - 1.278 + 0.588
-    assert buzzing.chance_unanswered(0.5) == pytest.approx(0.79275, abs=1e-15)  # 1 + 0.03875 - 0.3195 + 0.0735
-    assert np.all(
-        (buzzing.chance_unanswered(np.linspace(0, 1, 101)) > 0.38) & (buzzing.chance_unanswered(np.linspace(0, 1, 101)) < 1.01)
-    )
-
-
 def test_log_probabilities_pass_thresholds_below_0():
     # GPT's -0.03 and Mistral's -0.05: sums of token log-probabilities per clue.
     points = buzzing.possible_buzzpoints(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))

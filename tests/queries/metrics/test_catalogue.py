@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from data import human_curves, sufficient_statistics
+from data import sufficient_statistics
 from queries.engine import distribution_statistics
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
@@ -17,14 +17,9 @@ CONVENTIONS = [
 
 
 def test_keys_are_unique_and_those_of_the_entries():
-    assert [key for key, metric in CATALOGUE.items() if not metric.variant] == [metric.key for metric in METRICS]
     assert all(CATALOGUE[key].key == key for key in CATALOGUE)
     assert len({metric.name for metric in CATALOGUE.values()}) == len(CATALOGUE)
     assert len({metric.symbol for metric in CATALOGUE.values()}) == len(CATALOGUE)
-
-
-def test_the_human_curves_are_those_of_the_store():
-    assert HUMAN_CURVES == human_curves.CURVES
 
 
 @EACH

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from itertools import pairwise
 from statistics import linear_regression
 
 import numpy as np
@@ -69,15 +68,8 @@ def by_definition(metric, pairs, conventions=STANDARD):
 @SOME
 @given(pairs=PAIRS, conventions=CONVENTIONS)
 def test_a_metric_is_what_its_definition_says(metric, pairs, conventions):
-    expected = by_definition(metric, pairs, conventions)
-    assert value_of_items(metric, pairs, conventions) == pytest.approx(expected, abs=1e-11, nan_ok=True)
-
-
-@EACH_ITEM_METRIC
-@SOME
-@given(pairs=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40), conventions=CONVENTIONS)
-def test_a_metric_keeps_its_range(metric, pairs, conventions):
-    number = value_of_items(metric, pairs, conventions)
+    expected, number = by_definition(metric, pairs, conventions), value_of_items(metric, pairs, conventions)
+    assert number == pytest.approx(expected, abs=1e-11, nan_ok=True)
     assert metric.low <= number <= metric.high or math.isnan(number)
 
 
@@ -102,25 +94,6 @@ def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, bin
             assert value_of_items(metric, pairs * 3, conventions) == expected
 
 
-@pytest.mark.parametrize("binning, last", [("width10", [5.0]), ("width10+1", [2.0, 3.0])])
-def test_bin_of_confidence_1_depends_on_the_binning(binning, last):
-    folded = bins.fold_bins(pooled([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
-    assert folded.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, *last]
-
-
-@pytest.mark.parametrize(
-    "items, count, sizes",
-    [(9, 3, [3, 3, 3]), (10, 3, [4, 3, 3]), (11, 3, [4, 4, 3]), (2, 3, [1, 1, 0]), (0, 2, [0, 0]), (31, 15, [3] + [2] * 14)],
-)
-def test_bins_of_equal_mass_differ_by_one_at_most(items, count, sizes):
-    confidence = np.linspace(1, 0, items)
-    size, total, right = bins.mass_bins(confidence, np.ones(items), count)
-    ends = np.cumsum([0, *sizes])
-    assert size.tolist() == sizes
-    assert right.tolist() == sizes
-    assert total == pytest.approx([confidence[::-1][a:b].sum() for a, b in pairwise(ends)])
-
-
 @SOME
 @given(parts=st.lists(st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=9), max_size=6), count=st.integers(1, 12))
 def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
@@ -131,11 +104,6 @@ def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
     for index, part in enumerate(parts):
         alone = bins.mass_bins(*np.array(part, float).reshape(-1, 2).T, count)
         assert [totals[index].tolist() for totals in edges] == [totals.tolist() for totals in alone]
-
-
-def test_equal_mass_bins_keep_the_order_of_ties():
-    _, _, right = bins.mass_bins(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), 2)
-    assert right.tolist() == [2, 0]
 
 
 def plain(kernel, confidence, correct):
@@ -176,11 +144,11 @@ def test_degenerate_items(case):
 
 
 def test_many_items():
-    # 700 distinct items, each repeated 300 times, have the values of the 700, which exact sums give. Long runs use 2 million.
-    confidence = np.random.default_rng(7).permutation(np.arange(700) / 699)
-    correct = (np.random.default_rng(8).random(700) < 0.8 * confidence).astype(float)
+    # 400 distinct items, each repeated 500 times, have the values of the 400, which exact sums give. Long runs use 2 million.
+    confidence = np.random.default_rng(7).permutation(np.arange(400) / 399)
+    correct = (np.random.default_rng(8).random(400) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
-    many = np.repeat(pairs, 300 * TIMES, axis=0)
+    many = np.repeat(pairs, 500 * TIMES, axis=0)
     sums = pooled(*many.T)
     sums[ATTEMPTED_ITEMS] = sums["items"]
     for metric in ITEM_METRICS:
@@ -195,25 +163,7 @@ def test_many_items():
     assert by_mass == pytest.approx(reference.ece(as_one_question(pairs), Conventions("mass10")), abs=1e-9)
 
 
-# -- decompositions ----------------------------------------------------------------------------------------------------
-
-
-@MANY
-@given(pairs=PAIRS, conventions=CONVENTIONS)
-def test_murphys_parts_add_up_to_the_brier_score(pairs, conventions):
-    reliability, resolution, uncertainty, residual, brier = (
-        value_of_items(CATALOGUE[key], pairs, conventions)
-        for key in ("reliability", "resolution", "uncertainty", "residual", "brier")
-    )
-    assert reliability - resolution + uncertainty + residual == pytest.approx(brier, abs=1e-12)
-
-
-@MANY
-@given(pairs=PAIRS)
-def test_the_parts_of_corp_add_up_to_the_brier_score(pairs):
-    brier, mcb, dsc, unc = (value_of_items(CATALOGUE[key], pairs) for key in ("brier", "corp_mcb", "corp_dsc", "corp_unc"))
-    assert mcb - dsc + unc == pytest.approx(brier, abs=1e-12)
-    assert mcb >= 0 and 0 <= dsc <= unc + 1e-15
+# -- consistency bands -------------------------------------------------------------------------------------------------
 
 
 def test_correlated_items_widen_the_band():
@@ -395,37 +345,7 @@ def test_gaps_of_halves(gaps, error):
     assert folds_of(gaps) == pytest.approx(error, abs=1e-12, nan_ok=True)
 
 
-def test_a_million_items_of_many_questions():
-    chance = np.random.default_rng(3)
-    confidence = chance.random((200_000, 5))
-    correct = (chance.random(confidence.shape) < 0.8 * confidence).astype(float)
-    place = np.minimum((10 * confidence).astype(int), 9) + 10 * np.arange(len(confidence))[:, None]
-    gaps = np.bincount(place.ravel(), (confidence - correct).ravel(), 10 * len(confidence)).reshape(-1, 10)
-    # The true error is the mean of 0.2 c; the noise is about 0.0005 here.
-    assert folds_of(gaps) / 5 == pytest.approx(0.1, abs=0.002)
-
-
 # -- pairs -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_auroc_of_grades_is_that_of_answers_drawn_from_them(seed):
-    """The mean over draws of 0 and 1 with the grades as probabilities of the pairs that are won, over that of all pairs."""
-    chance = np.random.default_rng(seed)
-    confidence, grade = chance.random(8).round(1), chance.random(8).round(2)
-    won = pairs = 0.0
-    for right in np.array(list(itertools.product([False, True], repeat=8))):
-        share = np.where(right, grade, 1 - grade).prod()
-        above = confidence[right][:, None] - confidence[~right]
-        won, pairs = won + share * ((above > 0) + (above == 0) / 2).sum(), pairs + share * above.size
-    assert plain(sorted_items.auroc, confidence, grade) == pytest.approx(won / pairs, abs=1e-12)
-
-
-def test_ks_in_order_keeps_the_order_of_ties():
-    confidence = np.full(4, 0.5)
-    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 1, 0, 0])) == 0.25
-    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 0, 1, 0])) == 0.125
-    assert plain(sorted_items.ks, confidence, np.array([1.0, 1, 0, 0])) == 0
 
 
 @MANY
@@ -449,11 +369,6 @@ def test_correlation_of_confidences_that_lie_close_together(step):
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("x, expected", [(-1, 0), (0, 0.5), (1, 1)])
-def test_r_maps_its_ends_exactly(x, expected):
-    assert per_question.unit_logistic(x) == expected
 
 
 @MANY
@@ -616,12 +531,7 @@ def test_degenerate_questions(case):
     "loss, expected",
     [
         ([], []),
-        ([0.3], [1]),
-        ([0.3, 0.1, 0.2], [3, 1, 2]),
-        ([0.2, 0.1, 0.2, 0.3], [2.5, 1, 2.5, 4]),
-        ([0.5, 0.5, 0.5], [2, 2, 2]),
         ([math.nan, 0.1, math.inf, 0.2], [math.nan, 1, math.nan, 2]),
-        ([math.nan, math.nan], [math.nan, math.nan]),
         ([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.1], [2.5, 2.5, 1]),  # the same sum in another order
         ([0.1, 0.1 + 1e-9], [1, 2]),
     ],
@@ -631,10 +541,10 @@ def test_ranks(loss, expected):
 
 
 @MANY
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, math.nan]) | st.floats(0, 1), max_size=12))
-def test_ranks_are_those_of_scipy(loss):
-    loss = np.round(loss, 9)  # differences that scipy distinguishes and we do not are tested above
-    assert ranks(loss) == pytest.approx(rankdata(loss, nan_policy="omit"), nan_ok=True)
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, math.nan]) | st.floats(0, 1), min_size=6, max_size=6), min_size=1))
+def test_ranks_are_those_of_scipy(losses):
+    losses = np.round(losses, 9)  # differences that scipy distinguishes and we do not are tested above
+    assert ranks(losses) == pytest.approx(np.array([rankdata(loss, nan_policy="omit") for loss in losses]), nan_ok=True)
 
 
 def test_the_inflation_by_clusters_is_that_of_its_definition():

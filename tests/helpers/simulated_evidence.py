@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from data import sufficient_statistics
 from data.human_curves import CURVES
-from data.sufficient_statistics import BIN_COLUMNS, UNSTORED_SUMS, Items
+from data.sufficient_statistics import STATISTICS, Items, bin_sums, sums
 from queries.engine.evidence import Evidence, Run
 from queries.engine.rows import Rows, SortedItems
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions
+from queries.metrics.kernels.item_totals import net_reward
+from queries.metrics.metric import ATTEMPTED_ITEMS
 
 MAX_CLUES = 6
 STANDARD = Conventions()
@@ -38,43 +39,20 @@ def simulated(runs, questions, seed, shift=0.0):
 
 
 def evidence_of(arrays, conventions=STANDARD, period=60):
-    """Return evidence of runs that all answered all questions, with one human curve in place of all three.
+    """Return evidence of runs that all answered all questions, with one human curve in place of all.
 
     The difficulty of questions rises from 0 to 1 and starts again after each ``period``.
     """
     answered = ~np.isnan(arrays[0])
     runs, questions, _ = answered.shape
-    c, y, h = (np.nan_to_num(part) for part in arrays)
-    sign = 2 * y - 1
-    sums = {
-        "items": answered, "confidence": c, "correct": y, "incorrect": (1 - y) * answered, "confidence_sq": c * c,
-        "correct_sq": y * y, "confidence_correct": c * y, "confidence_incorrect": c * (1 - y),
-        "sign_confidence": sign * c * answered, "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & answered,
-        "attempted_items": y,
-    }  # fmt: skip
-    sums[conventions.reward] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
-    for curve in ("buzz_share", "release_share", "team_share", "survival"):
-        sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * answered, (1 - h) * sign * c * answered
-    sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}
-    # GRACE eq. 2, with the last clue's confidence set to 1.
-    last = answered & ~np.append(answered[..., 1:], np.zeros((runs, questions, 1), bool), axis=-1)
-    stated = np.where(last, 1.0, c)
-    before = np.append(np.ones((runs, questions, 1)), np.cumprod(1 - stated, axis=-1)[..., :-1], axis=-1)
-    right = np.cumsum(np.where(answered, before * stated * y, 0), axis=-1)
-    steps = np.diff(np.where(answered, h, 0), axis=-1, prepend=0) * answered
-    reward = (steps * right).sum(axis=-1) + (1 - steps.sum(axis=-1)) * right[..., -1]
-    sums |= {f"{curve}_reward": reward.reshape(-1) for curve in ("team_share", "survival")}
-    edges = np.arange(1, 11) / 10
-    row = np.broadcast_to(np.arange(runs * questions).reshape(runs, questions, 1), c.shape)[answered]
-    place = row * 11 + np.searchsorted(edges, c[answered], side="right")
-    for name, values in zip(BIN_COLUMNS, (np.ones_like(c), c, y), strict=True):
-        sums[name] = np.bincount(place, values[answered], runs * questions * 11).reshape(-1, 11)
-    if answered.any(axis=-1).all():
-        first = np.append(0, np.cumsum(answered.sum(axis=-1).reshape(-1)))
-        items = Items(c[answered], y[answered], first, dict.fromkeys(CURVES, h[answered]))
-        sums |= sufficient_statistics.sums(items, UNSTORED_SUMS)
-    order = np.lexsort((c[answered], row // questions))
-    sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
+    c, y, h = (part[answered] for part in arrays)
+    sizes = answered.sum(axis=-1).ravel()
+    items = Items(c, y, np.append(0, np.cumsum(sizes)), dict.fromkeys(CURVES, h))
+    columns = sums(items, STATISTICS) | bin_sums(items).dense()
+    columns |= {ATTEMPTED_ITEMS: columns["correct"], conventions.reward: items.total(net_reward(c, y, conventions.t))}
+    columns["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
+    row = np.repeat(np.arange(runs * questions), sizes)
+    order = np.lexsort((c, row // questions))
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
         selected_questions=np.array([f"q{index}" for index in range(questions)], dtype=object),
@@ -82,8 +60,8 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         source=Rows(
             run=np.repeat(np.arange(runs), questions),
             places=np.tile(np.arange(questions), runs),
-            sums=sums,
-            items=SortedItems(row[order], c[answered][order], y[answered][order]),
+            sums=columns,
+            items=SortedItems(row[order], c[order], y[order]),
         ),
     )
 

@@ -13,9 +13,8 @@ from scipy.stats import kendalltau
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import reference_vote_metrics
+from tests.helpers.reference_vote_metrics import NAN, binned, mean
 from tests.helpers.run_tables import with_runs
-
-NAN = math.nan
 
 
 @dataclass
@@ -122,29 +121,12 @@ def _keeps(selection, question):
 # -- definitions -------------------------------------------------------------------------------------------------------
 
 
-def mean(values):
-    return math.fsum(values) / len(values) if values else NAN
-
-
 def pairs_of(questions):
     return [(c, y) for question in questions for c, y, _ in question.items]
 
 
 def bins_of(pairs, binning):
-    """Return lists of pairs, one per non-empty bin."""
-    if binning.startswith("mass"):
-        count = int(binning[4:])
-        ranked = sorted(pairs, key=lambda pair: pair[0])
-        sizes = [len(pairs) // count + (1 if index < len(pairs) % count else 0) for index in range(count)]
-        ends = [sum(sizes[: index + 1]) for index in range(count)]
-        bins = [ranked[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-    else:
-        last = {"width10": 9, "width10r": 9, "width10+1": 10}[binning]
-        bins = [[] for _ in range(last + 1)]
-        for c, y in pairs:
-            place = max(k for k in range(11) if k == 0 or (c > k / 10 if binning == "width10r" else c >= k / 10))
-            bins[min(place, last)].append((c, y))
-    return [part for part in bins if part]
+    return [part for part in binned(pairs, binning) if part]
 
 
 def gap(part):

@@ -115,18 +115,17 @@ def binned(pairs, binning):
     """Return lists of pairs, one per bin."""
     if binning.startswith("mass"):
         count = int(binning[4:])
-        ordered = sorted(pairs, key=lambda pair: pair[0])
-        small, larger = divmod(len(ordered), count)
-        sizes = [small + (k < larger) for k in range(count)]
-        return [ordered[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(count)]
-    last = 10 if binning == "width10+1" else 9
-    if binning == "width10r":
-        return [[pair for pair in pairs if k / 10 < pair[0] <= (k + 1) / 10 or pair[0] == k == 0] for k in range(10)]
-    return [[pair for pair in pairs if place(pair[0], 10, last) == k] for k in range(last + 1)]
-
-
-def place(value, count, last):
-    return max(k for k in range(last + 1) if value >= k / count)
+        ranked = sorted(pairs, key=lambda pair: pair[0])
+        sizes = [len(pairs) // count + (1 if index < len(pairs) % count else 0) for index in range(count)]
+        ends = [sum(sizes[: index + 1]) for index in range(count)]
+        bins = [ranked[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    else:
+        last = {"width10": 9, "width10r": 9, "width10+1": 10}[binning]
+        bins = [[] for _ in range(last + 1)]
+        for c, y in pairs:
+            place = max(k for k in range(11) if k == 0 or (c > k / 10 if binning == "width10r" else c >= k / 10))
+            bins[min(place, last)].append((c, y))
+    return bins
 
 
 def classwise_ece(questions, conventions):

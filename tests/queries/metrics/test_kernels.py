@@ -144,11 +144,11 @@ def test_degenerate_items(case):
 
 
 def test_many_items():
-    # 400 distinct items, each repeated 500 times, have the values of the 400, which exact sums give. Long runs use 2 million.
-    confidence = np.random.default_rng(7).permutation(np.arange(400) / 399)
-    correct = (np.random.default_rng(8).random(400) < 0.8 * confidence).astype(float)
+    # 700 distinct items, each repeated 300 times, have the values of the 700, which exact sums give. Long runs use 2 million.
+    confidence = np.random.default_rng(7).permutation(np.arange(700) / 699)
+    correct = (np.random.default_rng(8).random(700) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
-    many = np.repeat(pairs, 500 * TIMES, axis=0)
+    many = np.repeat(pairs, 300 * TIMES, axis=0)
     sums = pooled(*many.T)
     sums[ATTEMPTED_ITEMS] = sums["items"]
     for metric in ITEM_METRICS:

@@ -94,7 +94,7 @@ def test_which_metrics_satisfy_which_axioms():
 
 @pairs(SATISFIED)
 def test_no_counterexample_is_found(metric, axiom):
-    @examples(60)
+    @examples(40)
     @given(worsened(axiom))
     def search(systems):
         assert not refutes(metric, axiom, *(value_of_items(metric, items) for items in systems))
@@ -123,7 +123,7 @@ def over_questions(metric, questions, conventions):
 def test_calscore_satisfies_all_at_unsolved_clues(key, axiom):
     shares = st.sampled_from([0.0, 0.25, 0.5, 0.75])
 
-    @examples(60)
+    @examples(40)
     @given(st.data(), worsened(axiom), st.sampled_from(CONVENTIONS))
     def search(data, systems, conventions):
         h = data.draw(st.lists(shares, min_size=len(systems[0]), max_size=len(systems[0])))
@@ -144,7 +144,7 @@ def test_calscore_satisfies_all_at_unsolved_clues(key, axiom):
 def test_calscore2_is_never_better_over_several_clues(axiom):
     metric = CATALOGUE["calscore2"]
 
-    @examples(60)
+    @examples(40)
     @given(st.data(), worsened(axiom))
     def search(data, systems):
         count = len(systems[0])

@@ -79,24 +79,9 @@ def test_a_metric_keeps_its_range_where_sums_nearly_cancel(metric):
     assert metric.low <= value_of_items(metric, pairs) <= metric.high
 
 
-@EACH_ITEM_METRIC
-@SOME
-@given(pairs=PAIRS, chance=st.randoms(use_true_random=False), binning=st.sampled_from(["width10", "width10+1"]))
-def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, binning):
-    conventions = Conventions(binning=binning)
-    shuffled = chance.sample(pairs, len(pairs))
-    expected = pytest.approx(value_of_items(metric, pairs, conventions), abs=1e-12, nan_ok=True)
-    if metric.key != "ks_sequential" and not metric.cross_fitted:  # in the cross-fitted ones, other questions would share a half
-        assert value_of_items(metric, shuffled, conventions) == expected
-        # A graded item is paired with its copies, though not with itself.
-        paired_with_copies = metric.key == "auroc" and any(0 < y < 1 for _, y in pairs)
-        if metric.key not in OF_FIRST_ITEMS and not paired_with_copies:
-            assert value_of_items(metric, pairs * 3, conventions) == expected
-
-
 @SOME
 @given(parts=st.lists(st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=9), max_size=6), count=st.integers(1, 12))
-def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
+def test_bins_of_equal_mass_of_parts_are_those_of_each(parts, count):
     confidence, correct = np.array([pair for part in parts for pair in part], float).reshape(-1, 2).T
     edges = bins.mass_bins(confidence, correct, count, [len(part) for part in parts])
     for name, totals in zip(BIN_COLUMNS, edges, strict=True):
@@ -104,6 +89,7 @@ def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
     for index, part in enumerate(parts):
         alone = bins.mass_bins(*np.array(part, float).reshape(-1, 2).T, count)
         assert [totals[index].tolist() for totals in edges] == [totals.tolist() for totals in alone]
+        assert alone[0].tolist() == [len(cell) for cell in np.array_split(np.arange(len(part)), count)]
 
 
 def plain(kernel, confidence, correct):
@@ -346,6 +332,13 @@ def test_gaps_of_halves(gaps, error):
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def test_ks_in_order_keeps_the_order_of_ties():
+    confidence = np.full(4, 0.5)
+    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 1, 0, 0])) == 0.25
+    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 0, 1, 0])) == 0.125
+    assert plain(sorted_items.ks, confidence, np.array([1.0, 1, 0, 0])) == 0
 
 
 @MANY

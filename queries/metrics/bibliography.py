@@ -7,169 +7,242 @@ from collections.abc import Iterable
 from queries.metrics.metric import MetricFacts
 
 STANDARD = "standard"  # the source of metrics that need no citation, such as accuracy
-NEURIPS = "Advances in Neural Information Processing Systems"
-ICLR = "International Conference on Learning Representations"
 
-
-def _entry(key: str, kind: str, **fields: str | int) -> tuple[str, str]:
-    """Return a key and its entry, with the values of the fields aligned. Lines of a value begin where the first one does."""
-    width = max(map(len, fields))
-    values = {name: str(value).replace("\n", "\n" + " " * (width + 6)) for name, value in fields.items()}
-    lines = [f"@{kind}{{{key}", *(f"  {name:<{width}} = {{{value}}}" for name, value in values.items())]
-    return key, ",\n".join(lines) + "\n}"
-
-
-ENTRIES = dict((
-    _entry(
-        "sung2025grace", "inproceedings",
-        author="Sung, Yoo Yeon and Fleisig, Eve and Hou, Yu and Upadhyay, Ishan and Boyd-Graber, Jordan Lee",
-        title="{GRACE}: A Granular Benchmark for Evaluating Model Calibration against Human Calibration",
-        booktitle="Proceedings of the 63rd Annual Meeting of the Association for Computational Linguistics", year=2025,
-        note="arXiv:2502.19684",
-    ),
-    _entry(
-        "michael2026lifeeval", "misc", author="Michael, Noam and BenShushan, Daniel and Bien, Jacob and Moore, Don A.",
-        title="Confidence Calibration in Large Language Models", year=2026, eprint="2605.23909", archiveprefix="arXiv",
-    ),
-    _entry(
-        "sakai2026hmr", "misc", author="Sakai", year=2026,
-        note="Defines R\\_O, R\\_U and their harmonic mean HMR. Clueline does not record the title: complete this entry",
-    ),
-    _entry(
-        "baan2022stop", "inproceedings", author="Baan, Joris and Aziz, Wilker and Plank, Barbara and Fern{\\'a}ndez, Raquel",
-        title="Stop Measuring Calibration When Humans Disagree",
-        booktitle="Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing", pages="1892--1915",
-        year=2022,
-    ),
-    _entry(
-        "kull2019beyond", "inproceedings",
-        author="Kull, Meelis and Perello-Nieto, Miquel and K{\\\"a}ngsepp, Markus and Silva Filho, Telmo and Song, Hao and\n"
-        "Flach, Peter",
-        title="Beyond Temperature Scaling: Obtaining Well-Calibrated Multi-Class Probabilities with {Dirichlet} Calibration",
-        booktitle=NEURIPS, volume=32, year=2019,
-    ),
-    _entry(
-        "brier1950verification", "article", author="Brier, Glenn W.",
-        title="Verification of Forecasts Expressed in Terms of Probability", journal="Monthly Weather Review", volume=78,
-        number=1, pages="1--3", year=1950,
-    ),
-    _entry(
-        "kendall1945ties", "article", author="Kendall, Maurice G.", title="The Treatment of Ties in Ranking Problems",
-        journal="Biometrika", volume=33, number=3, pages="239--251", year=1945,
-    ),
-    _entry(
-        "murphy1973vector", "article", author="Murphy, Allan H.", title="A New Vector Partition of the Probability Score",
-        journal="Journal of Applied Meteorology", volume=12, number=4, pages="595--600", year=1973,
-    ),
-    _entry(
-        "stephenson2008two", "article", author="Stephenson, David B. and Coelho, Caio A. S. and Jolliffe, Ian T.",
-        title="Two Extra Components in the {Brier} Score Decomposition", journal="Weather and Forecasting", volume=23, number=4,
-        pages="752--757", year=2008,
-    ),
-    _entry(
-        "dimitriadis2021stable", "article", author="Dimitriadis, Timo and Gneiting, Tilmann and Jordan, Alexander I.",
-        title="Stable Reliability Diagrams for Probabilistic Classifiers",
-        journal="Proceedings of the National Academy of Sciences", volume=118, number=8, pages="e2016191118", year=2021,
-    ),
-    _entry(
-        "naeini2015obtaining", "inproceedings", author="Naeini, Mahdi Pakdaman and Cooper, Gregory F. and Hauskrecht, Milos",
-        title="Obtaining Well Calibrated Probabilities Using {Bayesian} Binning",
-        booktitle="Proceedings of the AAAI Conference on Artificial Intelligence", volume=29, year=2015,
-    ),
-    _entry(
-        "gupta2021calibration", "inproceedings",
-        author="Gupta, Kartik and Rahimi, Amir and Ajanthan, Thalaiyasingam and Mensink, Thomas and Sminchisescu, Cristian and\n"
-        "Hartley, Richard", title="Calibration of Neural Networks using Splines", booktitle=ICLR, year=2021,
-    ),
-    _entry(
-        "si2022reexamining", "inproceedings", author="Si, Chenglei and Zhao, Chen and Min, Sewon and Boyd-Graber, Jordan",
-        title="Re-Examining Calibration: The Case of Question Answering",
-        booktitle="Findings of the Association for Computational Linguistics: EMNLP 2022", year=2022,
-    ),
-    _entry(
-        "kalai2025why", "misc", author="Kalai, Adam Tauman and Nachum, Ofir and Vempala, Santosh S. and Zhang, Edwin",
-        title="Why Language Models Hallucinate", year=2025, eprint="2509.04664", archiveprefix="arXiv",
-    ),
-    _entry(
-        "lichtenstein1977know", "article", author="Lichtenstein, Sarah and Fischhoff, Baruch",
-        title="Do Those Who Know More Also Know More about How Much They Know?",
-        journal="Organizational Behavior and Human Performance", volume=20, number=2, pages="159--183", year=1977,
-    ),
-    _entry(
-        "chernozhukov2018double", "article",
-        author="Chernozhukov, Victor and Chetverikov, Denis and Demirer, Mert and Duflo, Esther and Hansen, Christian and\n"
-        "Newey, Whitney and Robins, James", title="Double/Debiased Machine Learning for Treatment and Structural Parameters",
-        journal="The Econometrics Journal", volume=21, number=1, pages="C1--C68", year=2018,
-    ),
-    _entry(
-        "mccarthy1969pseudo", "article", author="McCarthy, Philip J.", title="Pseudo-Replication: Half Samples",
-        journal="Review of the International Statistical Institute", volume=37, number=3, pages="239--264", year=1969,
-    ),
-    _entry(
-        "good1952rational", "article", author="Good, I. J.", title="Rational Decisions",
-        journal="Journal of the Royal Statistical Society: Series B", volume=14, number=1, pages="107--114", year=1952,
-    ),
-    _entry(
-        "geifman2017selective", "inproceedings", author="Geifman, Yonatan and El-Yaniv, Ran",
-        title="Selective Classification for Deep Neural Networks", booktitle=NEURIPS, volume=30, year=2017,
-    ),
-    _entry(
-        "geifman2019bias", "inproceedings", author="Geifman, Yonatan and Uziel, Guy and El-Yaniv, Ran",
-        title="Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", booktitle=ICLR, year=2019,
-    ),
-    _entry(
-        "traub2024overcoming", "inproceedings",
-        author="Traub, Jeremias and Bungert, Till J. and L{\\\"u}th, Carsten T. and Baumgartner, Michael and\n"
-        "Maier-Hein, Klaus H. and Maier-Hein, Lena and J{\\\"a}ger, Paul F.",
-        title="Overcoming Common Flaws in the Evaluation of Selective Classification Systems", booktitle=NEURIPS, volume=37,
-        year=2024,
-    ),
-    _entry(
-        "malinin2021uncertainty", "inproceedings", author="Malinin, Andrey and Gales, Mark",
-        title="Uncertainty Estimation in Autoregressive Structured Prediction", booktitle=ICLR, year=2021,
-    ),
-    _entry(
-        "liang2022helm", "misc", author="Liang, Percy and Bommasani, Rishi and Lee, Tony and others",
-        title="Holistic Evaluation of Language Models", year=2022, eprint="2211.09110", archiveprefix="arXiv",
-    ),
-    _entry(
-        "blasiok2024smooth", "inproceedings", author="B{\\l}asiok, Jaros{\\l}aw and Nakkiran, Preetum",
-        title="Smooth {ECE}: Principled Reliability Diagrams via Kernel Smoothing", booktitle=ICLR, year=2024,
-    ),
-    _entry(
-        "hendrycks2019deep", "inproceedings", author="Hendrycks, Dan and Mazeika, Mantas and Dietterich, Thomas",
-        title="Deep Anomaly Detection with Outlier Exposure", booktitle=ICLR, year=2019,
-    ),
-    _entry(
-        "phan2025humanity", "misc", author="Phan, Long and Gatti, Alice and Han, Ziwen and others", title="Humanity's Last Exam",
-        year=2025, eprint="2501.14249", archiveprefix="arXiv",
-    ),
-    _entry(
-        "kumar2019verified", "inproceedings", author="Kumar, Ananya and Liang, Percy and Ma, Tengyu",
-        title="Verified Uncertainty Calibration", booktitle=NEURIPS, volume=32, year=2019,
-    ),
-    _entry(
-        "pedregosa2011scikit", "article", author="Pedregosa, Fabian and Varoquaux, Ga{\\\"e}l and Gramfort, Alexandre and others",
-        title="Scikit-learn: Machine Learning in {Python}", journal="Journal of Machine Learning Research", volume=12,
-        pages="2825--2830", year=2011,
-    ),
-    _entry(
-        "detlefsen2022torchmetrics", "article", author="Detlefsen, Nicki Skafte and Borovec, Jiri and Schock, Justus and others",
-        title="{TorchMetrics}: Measuring Reproducibility in {PyTorch}", journal="Journal of Open Source Software", volume=7,
-        number=70, pages="4101", year=2022,
-    ),
-    _entry(
-        "kuppers2020multivariate", "inproceedings",
-        author="K{\\\"u}ppers, Fabian and Kronenberger, Jan and Shantia, Amirhossein and Haselhoff, Anselm",
-        title="Multivariate Confidence Calibration for Object Detection",
-        booktitle="IEEE/CVF Conference on Computer Vision and Pattern Recognition Workshops", year=2020,
-        note="The library netcal",
-    ),
-    _entry(
-        "inspectevals", "misc", author="{UK AI Security Institute}", title="Inspect Evals",
-        note="https://github.com/UKGovernmentBEIS/inspect\\_evals", year=2024,
-    ),
-))  # fmt: skip
+ENTRIES = {
+    "sung2025grace": """@inproceedings{sung2025grace,
+  author    = {Sung, Yoo Yeon and Fleisig, Eve and Hou, Yu and Upadhyay, Ishan and Boyd-Graber, Jordan Lee},
+  title     = {{GRACE}: A Granular Benchmark for Evaluating Model Calibration against Human Calibration},
+  booktitle = {Proceedings of the 63rd Annual Meeting of the Association for Computational Linguistics},
+  year      = {2025},
+  note      = {arXiv:2502.19684}
+}""",
+    "michael2026lifeeval": """@misc{michael2026lifeeval,
+  author        = {Michael, Noam and BenShushan, Daniel and Bien, Jacob and Moore, Don A.},
+  title         = {Confidence Calibration in Large Language Models},
+  year          = {2026},
+  eprint        = {2605.23909},
+  archiveprefix = {arXiv}
+}""",
+    "sakai2026hmr": """@misc{sakai2026hmr,
+  author = {Sakai},
+  year   = {2026},
+  note   = {Defines R\\_O, R\\_U and their harmonic mean HMR. Clueline does not record the title: complete this entry}
+}""",
+    "baan2022stop": """@inproceedings{baan2022stop,
+  author    = {Baan, Joris and Aziz, Wilker and Plank, Barbara and Fern{\\'a}ndez, Raquel},
+  title     = {Stop Measuring Calibration When Humans Disagree},
+  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
+  pages     = {1892--1915},
+  year      = {2022}
+}""",
+    "kull2019beyond": """@inproceedings{kull2019beyond,
+  author    = {Kull, Meelis and Perello-Nieto, Miquel and K{\\"a}ngsepp, Markus and Silva Filho, Telmo and Song, Hao and
+               Flach, Peter},
+  title     = {Beyond Temperature Scaling: Obtaining Well-Calibrated Multi-Class Probabilities with {Dirichlet} Calibration},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {32},
+  year      = {2019}
+}""",
+    "brier1950verification": """@article{brier1950verification,
+  author  = {Brier, Glenn W.},
+  title   = {Verification of Forecasts Expressed in Terms of Probability},
+  journal = {Monthly Weather Review},
+  volume  = {78},
+  number  = {1},
+  pages   = {1--3},
+  year    = {1950}
+}""",
+    "kendall1945ties": """@article{kendall1945ties,
+  author  = {Kendall, Maurice G.},
+  title   = {The Treatment of Ties in Ranking Problems},
+  journal = {Biometrika},
+  volume  = {33},
+  number  = {3},
+  pages   = {239--251},
+  year    = {1945}
+}""",
+    "murphy1973vector": """@article{murphy1973vector,
+  author  = {Murphy, Allan H.},
+  title   = {A New Vector Partition of the Probability Score},
+  journal = {Journal of Applied Meteorology},
+  volume  = {12},
+  number  = {4},
+  pages   = {595--600},
+  year    = {1973}
+}""",
+    "stephenson2008two": """@article{stephenson2008two,
+  author  = {Stephenson, David B. and Coelho, Caio A. S. and Jolliffe, Ian T.},
+  title   = {Two Extra Components in the {Brier} Score Decomposition},
+  journal = {Weather and Forecasting},
+  volume  = {23},
+  number  = {4},
+  pages   = {752--757},
+  year    = {2008}
+}""",
+    "dimitriadis2021stable": """@article{dimitriadis2021stable,
+  author  = {Dimitriadis, Timo and Gneiting, Tilmann and Jordan, Alexander I.},
+  title   = {Stable Reliability Diagrams for Probabilistic Classifiers},
+  journal = {Proceedings of the National Academy of Sciences},
+  volume  = {118},
+  number  = {8},
+  pages   = {e2016191118},
+  year    = {2021}
+}""",
+    "naeini2015obtaining": """@inproceedings{naeini2015obtaining,
+  author    = {Naeini, Mahdi Pakdaman and Cooper, Gregory F. and Hauskrecht, Milos},
+  title     = {Obtaining Well Calibrated Probabilities Using {Bayesian} Binning},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  volume    = {29},
+  year      = {2015}
+}""",
+    "gupta2021calibration": """@inproceedings{gupta2021calibration,
+  author    = {Gupta, Kartik and Rahimi, Amir and Ajanthan, Thalaiyasingam and Mensink, Thomas and Sminchisescu, Cristian and
+               Hartley, Richard},
+  title     = {Calibration of Neural Networks using Splines},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2021}
+}""",
+    "si2022reexamining": """@inproceedings{si2022reexamining,
+  author    = {Si, Chenglei and Zhao, Chen and Min, Sewon and Boyd-Graber, Jordan},
+  title     = {Re-Examining Calibration: The Case of Question Answering},
+  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2022},
+  year      = {2022}
+}""",
+    "kalai2025why": """@misc{kalai2025why,
+  author        = {Kalai, Adam Tauman and Nachum, Ofir and Vempala, Santosh S. and Zhang, Edwin},
+  title         = {Why Language Models Hallucinate},
+  year          = {2025},
+  eprint        = {2509.04664},
+  archiveprefix = {arXiv}
+}""",
+    "lichtenstein1977know": """@article{lichtenstein1977know,
+  author  = {Lichtenstein, Sarah and Fischhoff, Baruch},
+  title   = {Do Those Who Know More Also Know More about How Much They Know?},
+  journal = {Organizational Behavior and Human Performance},
+  volume  = {20},
+  number  = {2},
+  pages   = {159--183},
+  year    = {1977}
+}""",
+    "chernozhukov2018double": """@article{chernozhukov2018double,
+  author  = {Chernozhukov, Victor and Chetverikov, Denis and Demirer, Mert and Duflo, Esther and Hansen, Christian and
+             Newey, Whitney and Robins, James},
+  title   = {Double/Debiased Machine Learning for Treatment and Structural Parameters},
+  journal = {The Econometrics Journal},
+  volume  = {21},
+  number  = {1},
+  pages   = {C1--C68},
+  year    = {2018}
+}""",
+    "mccarthy1969pseudo": """@article{mccarthy1969pseudo,
+  author  = {McCarthy, Philip J.},
+  title   = {Pseudo-Replication: Half Samples},
+  journal = {Review of the International Statistical Institute},
+  volume  = {37},
+  number  = {3},
+  pages   = {239--264},
+  year    = {1969}
+}""",
+    "good1952rational": """@article{good1952rational,
+  author  = {Good, I. J.},
+  title   = {Rational Decisions},
+  journal = {Journal of the Royal Statistical Society: Series B},
+  volume  = {14},
+  number  = {1},
+  pages   = {107--114},
+  year    = {1952}
+}""",
+    "geifman2017selective": """@inproceedings{geifman2017selective,
+  author    = {Geifman, Yonatan and El-Yaniv, Ran},
+  title     = {Selective Classification for Deep Neural Networks},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {30},
+  year      = {2017}
+}""",
+    "geifman2019bias": """@inproceedings{geifman2019bias,
+  author    = {Geifman, Yonatan and Uziel, Guy and El-Yaniv, Ran},
+  title     = {Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2019}
+}""",
+    "traub2024overcoming": """@inproceedings{traub2024overcoming,
+  author    = {Traub, Jeremias and Bungert, Till J. and L{\\"u}th, Carsten T. and Baumgartner, Michael and
+               Maier-Hein, Klaus H. and Maier-Hein, Lena and J{\\"a}ger, Paul F.},
+  title     = {Overcoming Common Flaws in the Evaluation of Selective Classification Systems},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {37},
+  year      = {2024}
+}""",
+    "malinin2021uncertainty": """@inproceedings{malinin2021uncertainty,
+  author    = {Malinin, Andrey and Gales, Mark},
+  title     = {Uncertainty Estimation in Autoregressive Structured Prediction},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2021}
+}""",
+    "liang2022helm": """@misc{liang2022helm,
+  author        = {Liang, Percy and Bommasani, Rishi and Lee, Tony and others},
+  title         = {Holistic Evaluation of Language Models},
+  year          = {2022},
+  eprint        = {2211.09110},
+  archiveprefix = {arXiv}
+}""",
+    "blasiok2024smooth": """@inproceedings{blasiok2024smooth,
+  author    = {B{\\l}asiok, Jaros{\\l}aw and Nakkiran, Preetum},
+  title     = {Smooth {ECE}: Principled Reliability Diagrams via Kernel Smoothing},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2024}
+}""",
+    "hendrycks2019deep": """@inproceedings{hendrycks2019deep,
+  author    = {Hendrycks, Dan and Mazeika, Mantas and Dietterich, Thomas},
+  title     = {Deep Anomaly Detection with Outlier Exposure},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2019}
+}""",
+    "phan2025humanity": """@misc{phan2025humanity,
+  author        = {Phan, Long and Gatti, Alice and Han, Ziwen and others},
+  title         = {Humanity's Last Exam},
+  year          = {2025},
+  eprint        = {2501.14249},
+  archiveprefix = {arXiv}
+}""",
+    "kumar2019verified": """@inproceedings{kumar2019verified,
+  author    = {Kumar, Ananya and Liang, Percy and Ma, Tengyu},
+  title     = {Verified Uncertainty Calibration},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {32},
+  year      = {2019}
+}""",
+    "pedregosa2011scikit": """@article{pedregosa2011scikit,
+  author  = {Pedregosa, Fabian and Varoquaux, Ga{\\"e}l and Gramfort, Alexandre and others},
+  title   = {Scikit-learn: Machine Learning in {Python}},
+  journal = {Journal of Machine Learning Research},
+  volume  = {12},
+  pages   = {2825--2830},
+  year    = {2011}
+}""",
+    "detlefsen2022torchmetrics": """@article{detlefsen2022torchmetrics,
+  author  = {Detlefsen, Nicki Skafte and Borovec, Jiri and Schock, Justus and others},
+  title   = {{TorchMetrics}: Measuring Reproducibility in {PyTorch}},
+  journal = {Journal of Open Source Software},
+  volume  = {7},
+  number  = {70},
+  pages   = {4101},
+  year    = {2022}
+}""",
+    "kuppers2020multivariate": """@inproceedings{kuppers2020multivariate,
+  author    = {K{\\"u}ppers, Fabian and Kronenberger, Jan and Shantia, Amirhossein and Haselhoff, Anselm},
+  title     = {Multivariate Confidence Calibration for Object Detection},
+  booktitle = {IEEE/CVF Conference on Computer Vision and Pattern Recognition Workshops},
+  year      = {2020},
+  note      = {The library netcal}
+}""",
+    "inspectevals": """@misc{inspectevals,
+  author = {{UK AI Security Institute}},
+  title  = {Inspect Evals},
+  note   = {https://github.com/UKGovernmentBEIS/inspect\\_evals},
+  year   = {2024}
+}""",
+}
 # How ``Metric.source`` names each paper.
 NAMES = {
     "GRACE": "sung2025grace", "LifeEval": "michael2026lifeeval", "Sakai": "sakai2026hmr", "Baan et al. 2022": "baan2022stop",

@@ -84,26 +84,38 @@ RECUT = ("ece_mass10", "ece_mass15", "ece_mass100", "ece_helm", "rms_hle", "rms_
 VARIANTS = (
     *(
         Metric(
-            key=key, name=name, label=label,
+            key=key,
+            name=name,
+            label=label,
             symbol=rf"\mathrm{{{'RMS' if BINNINGS[key].squared else 'ECE'}}}_{{\text{{{label.split(' ', 1)[1]}}}}}",
             direction="lower",
             formula=RMS if BINNINGS[key].squared else ECE,
             words=words,
             caveat=caveat,
             undefined=TOO_FEW if BINNINGS[key].fewest > 1 else "no items are selected",
-            source=source, pairs=BINNINGS[key].error,
+            source=source,
+            pairs=BINNINGS[key].error,
             large=BINNINGS[key].error if key in UNFILLED else BINNINGS[key].error_in_same_bins if key in RECUT else None,
-            ordered=key.startswith(("ece_mass", "rms_")), distance="square" if BINNINGS[key].squared else "sum",
-            recut=key in RECUT, variant=True,
+            ordered=key.startswith(("ece_mass", "rms_")),
+            distance="square" if BINNINGS[key].squared else "sum",
+            recut=key in RECUT,
+            variant=True,
         )
         for key, name, label, words, source, caveat in TEXTS
     ),
     Metric(
-        key="smooth_ece", name="Smooth calibration error", label="smECE", symbol=r"\mathrm{smECE}", direction="lower",
+        key="smooth_ece",
+        name="Smooth calibration error",
+        label="smECE",
+        symbol=r"\mathrm{smECE}",
+        direction="lower",
         formula=r"\sigma:\ \textstyle\int_0^1 \lvert \tfrac{1}{N}\sum_i (y_i - c_i) K_\sigma(t, c_i) \rvert\, dt = \sigma",
         words="Integral of the absolute residuals after smoothing by a reflected Gaussian kernel, with the width chosen to "
         "equal the result.",
         caveat="Needs no bins. Computed on a grid of 128 points: within about 0.0005 of the exact value.",
-        source="Blasiok & Nakkiran 2024 (relplot)", pairs=smooth_ece, distance="sum", variant=True,
+        source="Blasiok & Nakkiran 2024 (relplot)",
+        pairs=smooth_ece,
+        distance="sum",
+        variant=True,
     ),
-)  # fmt: skip
+)

@@ -1,5 +1,6 @@
 """Imports at the same time as others, with little memory, and of large files."""
 
+import multiprocessing
 import random
 import re
 
@@ -14,9 +15,32 @@ from data.importing.table_files import TableFile
 from data.store import StoreError, open_store
 from tests.helpers import bundle_factory as bundles
 
+NEW_PROCESS = multiprocessing.get_context("spawn")
+
 
 def models(store):
     return [row[0] for row in store.snapshot().rows("select model from runs order by position")]
+
+
+def _import_run(folder, run, model, ready):
+    store = open_store(folder, threads=1)
+    ready.wait()
+    ingest.import_paths(store, [run], ImportOptions(dataset="toy", model=model))
+
+
+def test_concurrent_imports_of_two_processes_are_both_stored(toy, tmp_path):
+    run = tmp_path / "run.csv"
+    run.write_text(bundles.RESPONSES)
+    ready = NEW_PROCESS.Barrier(2)
+    processes = [NEW_PROCESS.Process(target=_import_run, args=(toy.files.root, run, name, ready)) for name in "ab"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(300)
+        assert process.exitcode == 0
+    assert sorted(models(toy)) == ["a", "b"]
+    positions = toy.snapshot().rows("select count(distinct position), count(distinct run) from runs")
+    assert positions == [(2, 2)]
 
 
 @pytest.mark.parametrize(

@@ -353,3 +353,19 @@ def test_players_who_often_leave_questions_are_flagged():
         for left in (2, 3)
     }
     assert [(flag.player, flag.sign) for flag in flag_players(MODES["race"], played)] == [("left 3", "left questions")]
+
+
+def test_mistakes_copied_in_a_race_are_flagged():
+    chance = random.Random(3)
+    questions = [SessionQuestion(f"q{number:02}", ("one two three four",), "Melville") for number in range(30)]
+    wrong = {f"P{player:03}": [f"wrong {chance.randint(1, 6)}" for _ in questions] for player in range(1, 10)}
+    wrong["P009"] = wrong["P008"]
+    played = {
+        player: [
+            Played(one, [Start(180), Buzz(2, 2, 3), Answer(guess, chance.random())])
+            for one, guess in zip(questions, guesses, strict=True)
+        ]
+        for player, guesses in wrong.items()
+    }
+    flags = flag_players(MODES["race"], played)
+    assert [(flag.player, flag.sign) for flag in flags] == [("P008", "same mistakes"), ("P009", "same mistakes")]

@@ -156,8 +156,12 @@ def test_no_better_run_in_ties_and_neutral_metrics(snapshot, run_of):
     assert abs(result["brier"].difference) < 1e-15
     assert result["brier"].better is result["mean_confidence"].better is result["ece"].better is None
     assert result["brier"].p_value > 0.3
-    other = compare(snapshot, RELAY, plain, run_of["plain", "logit"], METRICS).metrics["mean_confidence"]
-    assert other.difference != 0 and other.better is None
+    logit = run_of["plain", "logit"]
+    other = compare(snapshot, RELAY, plain, logit, METRICS).metrics
+    assert other["mean_confidence"].difference != 0 and other["mean_confidence"].better is None
+    for key, loss in (("brier", lambda value: value), ("accuracy", lambda value: -value), ("overconfidence", abs)):
+        cell = other[key]
+        assert cell.better == (plain if loss(cell.a) < loss(cell.b) else logit), key
 
 
 def test_what_cannot_be_compared_is_refused(snapshot, run_of, rows):

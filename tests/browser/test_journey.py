@@ -49,6 +49,7 @@ def test_a_filter_is_a_step_for_back(page):
     softmax = board_is(page, query)
     assert 0 < len(softmax) < len(history)
 
+    begin_step(page)
     between(page, "difficulty", high=0.3)
     query.append(("difficulty", "0..0.3"))
     easy = board_is(page, query)

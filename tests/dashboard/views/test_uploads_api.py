@@ -435,6 +435,7 @@ def test_an_importer_that_dies_or_hangs_is_reported(shared, prompts, monkeypatch
     sleeper.chmod(0o700)
     monkeypatch.setattr(import_process.sys, "executable", str(sleeper))
     monkeypatch.setattr(import_process, "TIME_LIMIT", 0.2)
+    shared.service.import_file = import_process.ImportProcesses().run  # without the process that the other has ready
     assert "too long" in post(shared, filled(prompts), 503)["error"]["message"]
 
 

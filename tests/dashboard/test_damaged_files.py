@@ -20,13 +20,14 @@ from data.store.repair import damage_of
 from tests.helpers.small_store import write_csv, write_relay, write_spans
 from tests.helpers.waiting import wait_until
 
-# The catalogue, statistics, responses, those of one question, people, and the files that are exported.
 ADDRESSES = (
-    "/api/v1/datasets", "/api/v1/leaderboard?dataset=relay&metrics=brier,auroc",
-    "/api/v1/leaderboard.csv?dataset=spans&metrics=ece", "/api/v1/items.csv?dataset=relay", "/api/v1/questions/relay/r05",
-    "/api/v1/buzz?dataset=relay", "/api/v1/runs/{run}/responses.csv", "/api/v1/runs/{run}/responses.jsonl",
+    "/api/v1/datasets", "/api/v1/runs.csv?dataset=relay", "/api/v1/leaderboard?dataset=relay",
+    "/api/v1/leaderboard.csv?dataset=spans", "/api/v1/reliability?dataset=relay", "/api/v1/items.csv?dataset=relay",
+    "/api/v1/questions/relay/r05", "/api/v1/questions.csv?dataset=relay", "/api/v1/difficulty?dataset=relay",
+    "/api/v1/people?dataset=relay", "/api/v1/buzz?dataset=relay", "/api/v1/runs/{run}/responses.csv",
+    "/api/v1/runs/{run}/responses.jsonl",
 )  # fmt: skip
-DRAWN = ("questions",)
+DRAWN = ("leaderboard", "reliability", "questions")
 PLACES = random.Random("damage")
 
 

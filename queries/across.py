@@ -186,9 +186,20 @@ def across(
         board = boards[facet.dataset]
         cells = _cells(board, metric, facet.forecasts)
         ranked = sum(cell.ranked for cell in cells.values())
-        about = (facet.dataset, facet.title, facet.simulated, len(board.rows), ranked, board.questions, board.common)
-        collection = collections.get(facet.dataset, "")
-        columns.append(AcrossDataset(*about, board.gradings.share, facet.clusters[0], collection))
+        columns.append(
+            AcrossDataset(
+                facet.dataset,
+                facet.title,
+                facet.simulated,
+                len(board.rows),
+                ranked,
+                board.questions,
+                board.common,
+                board.gradings.share,
+                facet.clusters[0],
+                collections.get(facet.dataset, ""),
+            )
+        )
         for name, cell in cells.items():
             stated, elicitation, run = name
             model = model_of.get(stated, stated) if rows == "models" else stated
@@ -265,8 +276,13 @@ def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[st
         cell, confidence = row.metrics[metric.key], row.metrics[OVERCONFIDENCE.key]
         rank = cell.rank
         cells[row.model, row.elicitation, row.run] = AcrossCell(
-            row.run,
-            **{name: getattr(cell, name) for name in ("value", "missing", "low", "high", "questions", "rank")},
+            run=row.run,
+            value=cell.value,
+            missing=cell.missing,
+            low=cell.low,
+            high=cell.high,
+            questions=cell.questions,
+            rank=rank,
             ranked=row.ranked or rank is not None,  # a run can be ranked by this metric alone
             place=(rank - 1) / (ranked - 1) if rank is not None and ranked > 1 else None,
             overconfidence=confidence.value,

@@ -215,7 +215,10 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         questions.append(
             UnsolvedQuestion(
                 question_id=name,
-                **{key: getattr(fact, key) for key in ("answer", "category", "heard", "people")},
+                answer=fact.answer,
+                category=fact.category,
+                heard=fact.heard,
+                people=fact.people,
                 runs=int(runs[place]),
                 mean_confidence=None if surest is None else float(confidence[rows].mean()),
                 highest_confidence=None if surest is None else float(confidence[surest]),

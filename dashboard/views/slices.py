@@ -374,8 +374,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     facets = request.facets
-    fields = [by for by in breakdown_fields(facets) if by == "difficulty" or len(facets.values.get(by, ())) > 1]
-    offered = {by: split_key(by)[1] or by for by in fields}
+    divisions = [by for by in breakdown_fields(facets) if by == "difficulty" or len(facets.values.get(by, ())) > 1]
+    offered = {by: split_key(by)[1] or by for by in divisions}
     return [
         heading(
             "Slices",

@@ -167,8 +167,10 @@ def describe(store: Store, model: str, facts: Mapping[str, str | None], by: str 
 
     def change(connection: duckdb.DuckDBPyConnection) -> str | None:
         current = _find(connection, model)
-        columns = ", ".join(f"{fact} = ${fact}" for fact in wanted) or "model = model"
-        different = " or ".join(f"{fact} is distinct from ${fact}" for fact in wanted) or "false"
+        if not wanted:
+            return None
+        columns = ", ".join(f"{fact} = ${fact}" for fact in wanted)
+        different = " or ".join(f"{fact} is distinct from ${fact}" for fact in wanted)
         sql = f"update models set {columns} where model = $m and ({different}) returning model"
         return ", ".join(wanted) if connection.execute(sql, {**wanted, "m": current}).fetchall() else None
 

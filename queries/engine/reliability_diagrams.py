@@ -74,8 +74,8 @@ class ConsistencyBand(msgspec.Struct):
 class ReliabilityDiagram(RunName):
     """The reliability diagram of one run.
 
-    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of 5
-    %. ``no_interval`` says why the bins have no intervals, and ``no_band`` why there is no band: None where there are any, and
+    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
+    5 %. ``no_interval`` says why the bins have no intervals, and ``no_band`` why there is no band: None where there are any, and
     where none was asked for.
     """
 

@@ -26,9 +26,11 @@ COPY assets assets/
 COPY data data/
 COPY queries queries/
 COPY dashboard dashboard/
+COPY scripts/package scripts/package/
+ENV PYTHONPATH=/app/scripts/package
 # Compiled here because the user may not write: our code, and what it imports from the packages.
-RUN python -m compileall -q data queries dashboard \
-    && python -c "import dashboard.app, dashboard.cli, dashboard.process.server, dashboard.uploads.import_process; from dashboard.app import create_app; from dashboard.settings import Settings; create_app(Settings(store='/tmp/none'))" \
+RUN python -m compileall -q data queries dashboard scripts/package \
+    && python -c "import clueline.dashboard.cli, clueline.dashboard.process.server, clueline.dashboard.uploads.import_process; from clueline.dashboard.app import create_app; from clueline.dashboard.settings import Settings; create_app(Settings(store='/tmp/none'))" \
     && rm -rf /tmp/*
 
 ENV PYTHONDONTWRITEBYTECODE=1 \
@@ -45,4 +47,4 @@ EXPOSE 8050
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['CLUELINE_PORT'] + '/healthz', timeout=4)"]
 
-CMD ["python", "-m", "dashboard", "serve"]
+CMD ["python", "-m", "clueline", "serve"]

@@ -29,7 +29,7 @@ hooks: $(DEV) ## run the checks before each commit
 	@$(PY) -m pre_commit install
 
 serve: install ## run the dashboard
-	@$(PY) -m dashboard serve
+	@$(VENV)/bin/clueline serve
 
 check: $(DEV) ## lint, check formatting and types
 	$(PY) -m ruff check .
@@ -86,7 +86,8 @@ bench-metrics: $(BENCH) ## time each metric over 10 million responses (BENCH_ARG
 lock: $(RUNTIME) ## rewrite the locks from pyproject.toml (UPGRADE=1: newest versions)
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv
 	@$(COMPILE) -o requirements.lock pyproject.toml
-	@$(COMPILE) -o requirements-dev.lock -c requirements.lock --group dev
+	@$(COMPILE) -o requirements-build.lock -c requirements.lock --group build
+	@$(COMPILE) -o requirements-dev.lock -c requirements.lock -c requirements-build.lock --group dev
 	@$(COMPILE) -o requirements-bench.lock -c requirements.lock -c requirements-dev.lock --group bench
 	@$(COMPILE) --no-config -o requirements-torch.lock -c requirements.lock -c requirements-bench.lock --group torch
 
@@ -109,11 +110,16 @@ COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --fo
 BASE_PYTHON = $(shell PYTHON='$(PYTHON)' scripts/find-python 2>&1)
 check_python = $(if $(filter /%,$(firstword $(BASE_PYTHON))),,$(error $(BASE_PYTHON)))
 
-$(RUNTIME): requirements.lock
+# In editable mode: the folders stay where they are.
+install_package = $(1) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+
+$(RUNTIME): requirements.lock requirements-build.lock
 	$(check_python)
 	@rm -rf $(VENV)
 	@'$(BASE_PYTHON)' -m venv $(VENV)
 	@scripts/pip-install $(PY) requirements.lock
+	@scripts/pip-install $(PY) requirements-build.lock
+	@$(call install_package,$(PY))
 	@touch $@
 
 $(DEV): $(RUNTIME) requirements-dev.lock
@@ -127,4 +133,5 @@ $(BENCH): requirements.lock requirements-bench.lock requirements-torch.lock
 	@scripts/pip-install $(BENCH_PY) requirements.lock
 	@scripts/pip-install $(BENCH_PY) requirements-bench.lock --no-deps # torch comes next
 	@scripts/install-torch $(BENCH_PY) requirements-torch.lock
+	@$(call install_package,$(BENCH_PY))
 	@touch $@

@@ -23,7 +23,7 @@
         host.append(
             clueline.element("label", { for: "token" }, "Token"), input,
             clueline.element("span", { id: "token-note", class: "note" },
-                "You get one from the operator of this server (python -m dashboard token create NAME). It is stored in this tab only."));
+                "You get one from the operator of this server (clueline token create NAME). It is stored in this tab only."));
     }
 
     function token() {

@@ -199,7 +199,7 @@
             const link = make("a", { href: URL.createObjectURL(zip), download: `${id.value}.zip` });
             link.click();
             URL.revokeObjectURL(link.href);
-            say(`${id.value}.zip is a bundle, which /upload and “python -m dashboard import” accept.`, false);
+            say(`${id.value}.zip is a bundle, which /upload and “clueline import” accept.`, false);
         });
         if (publish) publish.addEventListener("click", async () => {
             const token = document.getElementById("token");

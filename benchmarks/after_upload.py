@@ -15,11 +15,11 @@ from statistics import median
 
 from benchmarks.measuring import machine, markdown_table, timed
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers.callback_body import callback_body
 
 RUNS, SMALL, UPLOADS = 20, 2_000, 3

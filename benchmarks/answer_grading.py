@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.measuring import markdown_table
-from data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.quizbowl.answer_lines import parse_answer_line
 
 OUT = Path(__file__).with_suffix(".md")
 PACKAGE = "qb-answer-checker@1.1.9"

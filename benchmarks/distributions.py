@@ -20,16 +20,16 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measuring import machine, timed
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.engine.distribution_columns import run_distributions
-from queries.engine.gather import gather
-from queries.human_votes import people
-from queries.leaderboard import leaderboard
-from queries.metrics import Metric
-from queries.metrics.catalogue import VOTES
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.engine.distribution_columns import run_distributions
+from clueline.queries.engine.gather import gather
+from clueline.queries.human_votes import people
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.catalogue import VOTES
+from clueline.queries.selection import Selection
 
 OUT = Path(__file__).with_suffix(".md")
 FULL, RUNS, REPEATED = 1_000_000, 100, 5

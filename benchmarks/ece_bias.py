@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import erf
 from scipy.stats import binom
 
-from queries.metrics.kernels import bins
-from queries.metrics.kernels.arrays import ratio
+from clueline.queries.metrics.kernels import bins
+from clueline.queries.metrics.kernels.arrays import ratio
 from tests.helpers import simulation
 
 Floats = NDArray[np.float64]

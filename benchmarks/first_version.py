@@ -35,8 +35,8 @@ READS = {
 }
 READ = """
 import sys, time
-from dashboard.app import create_app
-from dashboard.settings import Settings
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
 client = create_app(Settings(store=sys.argv[1], workers=1)).test_client()
 began = time.process_time()
 answer = client.get(sys.argv[2])
@@ -57,7 +57,10 @@ def extract_first_version(folder: Path) -> None:
 def run(code: Path, store: Path, *arguments: str) -> str:
     """Run Python with the code of one version and a store, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CLUELINE_")}
-    environment |= {"PYTHONPATH": f"{code}{os.pathsep}{code / 'libraries'}", "CLUELINE_STORE": str(store)}
+    environment |= {
+        "PYTHONPATH": os.pathsep.join(map(str, (code, code / "libraries", code / "scripts" / "package"))),
+        "CLUELINE_STORE": str(store),
+    }
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=code, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 

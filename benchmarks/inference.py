@@ -15,8 +15,8 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
-from queries.engine.bootstrap import LEVEL
-from queries.interval_coverage_in_simulations import MEASURED
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import (
     buzz_simulation,
     calibration_simulation,

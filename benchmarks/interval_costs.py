@@ -16,10 +16,10 @@ from pathlib import Path
 
 from benchmarks.measuring import machine, markdown_table, timed
 from benchmarks.synthetic_data import CLUES, fill
-from data.store import Snapshot, open_store
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.selection import Selection
+from clueline.data.store import Snapshot, open_store
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions, Metric
+from clueline.queries.selection import Selection
 
 OUT = Path(__file__).with_suffix(".md")
 SIZES = (200_000, 1_000_000)

@@ -26,9 +26,9 @@ import gevent
 
 from benchmarks.measuring import descendants, machine, markdown_table, resident_bytes
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from data.importing.seed import seed
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.data.importing.seed import seed
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")

@@ -22,11 +22,11 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 from benchmarks.measuring import machine, markdown_table, peak_bytes, timed  # noqa: E402
 from benchmarks.synthetic_data import CLUES, fill  # noqa: E402
-from data.store import open_store  # noqa: E402
-from queries.leaderboard import leaderboard  # noqa: E402
-from queries.metrics import CATALOGUE, Metric  # noqa: E402
-from queries.reliability import reliability  # noqa: E402
-from queries.selection import Selection  # noqa: E402
+from clueline.data.store import open_store  # noqa: E402
+from clueline.queries.leaderboard import leaderboard  # noqa: E402
+from clueline.queries.metrics import CATALOGUE, Metric  # noqa: E402
+from clueline.queries.reliability import reliability  # noqa: E402
+from clueline.queries.selection import Selection  # noqa: E402
 
 OUT = Path(__file__).with_suffix(".md")
 MILLIONS = (1, 10, 100)

@@ -21,12 +21,12 @@ import duckdb
 from benchmarks.measuring import least_processor_seconds, machine, markdown_table
 from benchmarks.store import measured
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import Store, open_store
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.run_files import KINDS, stored_objects
-from data.store.run_withdrawal import withdraw
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Store, open_store
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.run_files import KINDS, stored_objects
+from clueline.data.store.run_withdrawal import withdraw
 
 OUT = Path(__file__).with_suffix(".md")
 RUNS = (100, 1_000, 10_000)

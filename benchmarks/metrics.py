@@ -30,16 +30,16 @@ import numpy as np
 import polars as pl
 
 from benchmarks.other_libraries import APART, LIBRARIES, MODULES, Floats
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import Snapshot, open_store
-from data.sufficient_statistics import BIN_COLUMNS, BINS, bin_of, pooled
-from queries.engine.gather import gather
-from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins, question_folds
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Snapshot, open_store
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS, bin_of, pooled
+from clueline.queries.engine.gather import gather
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions, Metric
+from clueline.queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins, question_folds
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
+from clueline.queries.selection import Selection
 from tests.helpers.run_tables import with_runs
 
 Arrays = list[tuple[Floats, Floats]]  # confidence and correctness of each run

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.seed import seed
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.seed import seed
+from clueline.data.store import open_store
 from tests.helpers.hostile_requests import KINDS, HostileServer, Sent
 from tests.helpers.openapi_calls import call_every_address, drawing
 

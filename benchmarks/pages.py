@@ -28,9 +28,9 @@ from urllib.parse import urlencode
 
 from benchmarks.measuring import Timings, descendants, machine, markdown_table, processor_seconds, resident_bytes
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers.serving import start_server
 
 OUT = Path(__file__).with_suffix(".md")

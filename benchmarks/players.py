@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import descendants, machine, markdown_table, processor_seconds, resident_bytes
-from data.importing.seed import seed
-from data.store import open_store
+from clueline.data.importing.seed import seed
+from clueline.data.store import open_store
 from tests.helpers.race_players import lost_entries, outcome, start_players
 from tests.helpers.serving import run_cli, start_server
 

@@ -31,20 +31,20 @@ from flask import Flask  # noqa: E402
 from benchmarks import distributions  # noqa: E402
 from benchmarks.measuring import machine, markdown_table, timed  # noqa: E402
 from benchmarks.synthetic_data import CATEGORIES, CLUES, fill, write_small_run  # noqa: E402
-from dashboard.app import create_app  # noqa: E402
-from dashboard.settings import Settings  # noqa: E402
-from data.importing.ingest import import_paths  # noqa: E402
-from data.importing.staging import ImportOptions  # noqa: E402
-from data.store import Store, open_store  # noqa: E402
-from data.sufficient_statistics import pooled  # noqa: E402
-from queries.buzzing import Rules, threshold_explorer  # noqa: E402
-from queries.buzzing.inputs import read_buzzing  # noqa: E402
-from queries.engine.gather import gather  # noqa: E402
-from queries.leaderboard import leaderboard  # noqa: E402
-from queries.metrics import CATALOGUE, Metric  # noqa: E402
-from queries.reliability import reliability, triptych  # noqa: E402
-from queries.selection import Selection  # noqa: E402
-from queries.slices import slices  # noqa: E402
+from clueline.dashboard.app import create_app  # noqa: E402
+from clueline.dashboard.settings import Settings  # noqa: E402
+from clueline.data.importing.ingest import import_paths  # noqa: E402
+from clueline.data.importing.staging import ImportOptions  # noqa: E402
+from clueline.data.store import Store, open_store  # noqa: E402
+from clueline.data.sufficient_statistics import pooled  # noqa: E402
+from clueline.queries.buzzing import Rules, threshold_explorer  # noqa: E402
+from clueline.queries.buzzing.inputs import read_buzzing  # noqa: E402
+from clueline.queries.engine.gather import gather  # noqa: E402
+from clueline.queries.leaderboard import leaderboard  # noqa: E402
+from clueline.queries.metrics import CATALOGUE, Metric  # noqa: E402
+from clueline.queries.reliability import reliability, triptych  # noqa: E402
+from clueline.queries.selection import Selection  # noqa: E402
+from clueline.queries.slices import slices  # noqa: E402
 
 KEPT_RATIOS = Path(__file__).with_suffix(".json")
 LOST = 1.3  # times the stored ratio

@@ -23,10 +23,10 @@ import numpy as np  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 from benchmarks.synthetic_data import write, write_bundle  # noqa: E402
-from data.importing.ingest import import_paths  # noqa: E402
-from data.importing.seed import seed  # noqa: E402
-from data.importing.staging import ImportOptions  # noqa: E402
-from data.store import open_store  # noqa: E402
+from clueline.data.importing.ingest import import_paths  # noqa: E402
+from clueline.data.importing.seed import seed  # noqa: E402
+from clueline.data.importing.staging import ImportOptions  # noqa: E402
+from clueline.data.store import open_store  # noqa: E402
 from tests.helpers.page_rest import COUNT  # noqa: E402
 from tests.helpers.page_walk import shown  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, start_server  # noqa: E402

@@ -28,10 +28,10 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 
 from benchmarks.redraw import WATCH, once  # noqa: E402
 from benchmarks.synthetic_data import write, write_bundle  # noqa: E402
-from data.importing.ingest import import_paths  # noqa: E402
-from data.importing.seed import seed  # noqa: E402
-from data.importing.staging import ImportOptions  # noqa: E402
-from data.store.store import open_store  # noqa: E402
+from clueline.data.importing.ingest import import_paths  # noqa: E402
+from clueline.data.importing.seed import seed  # noqa: E402
+from clueline.data.importing.staging import ImportOptions  # noqa: E402
+from clueline.data.store.store import open_store  # noqa: E402
 from tests.helpers.page_rest import COUNT  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, environment, free_port, start_server  # noqa: E402
 

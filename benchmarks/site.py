@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measuring import machine, markdown_table
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 
 PYRAMID = Path(__file__).parents[1] / "data" / "sample" / "pyramid"
 RUNS = 8
@@ -74,7 +74,7 @@ def main() -> None:
         for name, write in (("with clues and people", write_repeated), ("asked whole", write_whole)):
             bundle = write(folder / name.split()[-1], options.questions)
             import_paths(store, [bundle], ImportOptions())
-            command = [sys.executable, "-m", "dashboard", "report", "--site", str(folder / "site"), "--dataset", bundle.name]
+            command = [sys.executable, "-m", "clueline", "report", "--site", str(folder / "site"), "--dataset", bundle.name]
             command += ["--store", store.url]
             began, busy = time.perf_counter(), os.times()
             done = subprocess.run(command, capture_output=True, text=True, check=True)

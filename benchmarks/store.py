@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 from benchmarks.measuring import machine, markdown_table, timed
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import Store, open_store
-from data.store.run_withdrawal import withdraw
-from queries.engine.gather import gather
-from queries.metrics import METRICS
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Store, open_store
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.engine.gather import gather
+from clueline.queries.metrics import METRICS
+from clueline.queries.selection import Selection
 
 OUT = Path(__file__).with_suffix(".md")
 SIZES = (0, 100_000, 1_000_000, 10_000_000, 100_000_000)

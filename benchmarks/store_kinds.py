@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.measuring import machine, markdown_table, timed
 from benchmarks.synthetic_data import CLUES, fill
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.s3_server import S3Server

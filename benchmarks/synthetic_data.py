@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import Store
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Store
 
 CLUES = 4  # of a question
 CATEGORIES = 8

@@ -39,11 +39,11 @@ import polars as pl  # noqa: E402
 
 from benchmarks.measuring import machine  # noqa: E402
 from benchmarks.synthetic_data import CLUES, write, write_bundle  # noqa: E402
-from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
-from data.importing.ingest import import_paths, read_and_check  # noqa: E402
-from data.importing.seed import seed  # noqa: E402
-from data.importing.staging import ImportOptions, open_staging  # noqa: E402
-from data.store import open_store  # noqa: E402
+from clueline.dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
+from clueline.data.importing.ingest import import_paths, read_and_check  # noqa: E402
+from clueline.data.importing.seed import seed  # noqa: E402
+from clueline.data.importing.staging import ImportOptions, open_staging  # noqa: E402
+from clueline.data.store import open_store  # noqa: E402
 from tests.helpers.serving import environment, free_port, run_cli  # noqa: E402
 
 OUT = Path(__file__).with_suffix(".md")
@@ -208,7 +208,7 @@ class Server:
         self.token = run_cli("token", "create", "benchmark", store=store).stdout.strip()
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "dashboard", "serve"],
+                [sys.executable, "-m", "clueline", "serve"],
                 cwd=ROOT,
                 env=environment(store=store, port=self.port, workers=2, log_level="warning", max_upload_mb=4096),
                 stdout=out,
@@ -263,7 +263,7 @@ class Server:
                 continue
             if parent in pids:
                 pids.add(int(stat.parent.name))
-                yield int(stat.parent.name), b"dashboard.uploads.import_process" in words
+                yield int(stat.parent.name), b"clueline.dashboard.uploads.import_process" in words
 
 
 @contextmanager

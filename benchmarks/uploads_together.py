@@ -23,7 +23,7 @@ from statistics import median
 
 from benchmarks.measuring import machine, markdown_table, processor_seconds_with_children
 from benchmarks.synthetic_data import CLUES, fill, write_small_run
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")

@@ -20,9 +20,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 from benchmarks.measuring import machine, markdown_table, resident_bytes, timed  # noqa: E402
 from benchmarks.synthetic_data import CATEGORIES, CLUES, fill  # noqa: E402
-from dashboard.app import create_app  # noqa: E402
-from dashboard.settings import Settings  # noqa: E402
-from data.store import open_store  # noqa: E402
+from clueline.dashboard.app import create_app  # noqa: E402
+from clueline.dashboard.settings import Settings  # noqa: E402
+from clueline.data.store import open_store  # noqa: E402
 
 DATASET = "synthetic"
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from data.retrieval_guessers import GUESSERS
-from data.sample.pyramid_toml_files import read_entries, read_questions
-from queries.drafts import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
+from clueline.data.retrieval_guessers import GUESSERS
+from clueline.data.sample.pyramid_toml_files import read_entries, read_questions
+from clueline.queries.drafts import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")
 TIMES = 5  # how often the longest question is answered

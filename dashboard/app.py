@@ -11,21 +11,21 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import shell, views
-from dashboard.access import dash_requests, limits
-from dashboard.access.providers import RequestDenied
-from dashboard.http import logs, prometheus
-from dashboard.http.bodies import error_response
-from dashboard.registry.addresses import api, denied
-from dashboard.registry.pages import check_page
-from dashboard.service import Service
-from dashboard.settings import Settings
-from dashboard.ui.plain_page import HEAD, plain_page
-from dashboard.views import login
-from data.store import StoreError
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard import shell, views
+from clueline.dashboard.access import dash_requests, limits
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.http import logs, prometheus
+from clueline.dashboard.http.bodies import error_response
+from clueline.dashboard.registry.addresses import api, denied
+from clueline.dashboard.registry.pages import check_page
+from clueline.dashboard.service import Service
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.ui.plain_page import HEAD, plain_page
+from clueline.dashboard.views import login
+from clueline.data.store import StoreError
+from clueline.queries.selection.parameter_kinds import BadRequest
 
-ASSETS = Path(__file__).parents[1] / "assets"
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
 INDEX = f"""<!DOCTYPE html>
 <html lang="en">
 <head>

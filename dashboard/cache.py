@@ -25,8 +25,8 @@ from cachelib.serializers import FileSystemSerializer, RedisSerializer
 from filelock import FileLock, Timeout
 from flask_caching.backends import BaseCache, FileSystemCache, NullCache, RedisCache
 
-from dashboard.http import prometheus
-from queries.query_time_limit import Abandoned, TimeLimitExceeded
+from clueline.dashboard.http import prometheus
+from clueline.queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
 TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old data versions are never asked for again

@@ -22,31 +22,29 @@ import duckdb
 import msgspec
 from flask import Flask, current_app, g, has_request_context, request
 
-import dashboard
-import data
-import queries
-from dashboard.access.providers import RequestDenied
-from dashboard.access.request_rate import Places
-from dashboard.access.rights import Access, is_loopback
-from dashboard.access.trusted_proxies import client_address
-from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
-from dashboard.http.paths import SELECTION, is_long, remember_selection, shortened
-from dashboard.settings import Settings, environment_variable
-from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
-from data.store import Snapshot, StoreError, open_store
-from data.store.background_checksums import VersionCheck
-from data.store.errors import UnreadableStore
-from data.store.query_to_file import Form, Table, export, exporter
-from data.store.stored_selections import find_selection, keep_selection, selection_id
-from data.store.tokens_and_readers import Tokens
-from queries.datasets import Dataset, describe_dataset
-from queries.metrics import Metric
-from queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
-from queries.selection import Request, Selection, read_address, read_facets
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest
-from queries.selection.reference_people import with_people
-from queries.selection.view_parameters_base import P
+from clueline import dashboard, data, queries
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.access.request_rate import Places
+from clueline.dashboard.access.rights import Access, is_loopback
+from clueline.dashboard.access.trusted_proxies import client_address
+from clueline.dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
+from clueline.dashboard.http.paths import SELECTION, is_long, remember_selection, shortened
+from clueline.dashboard.settings import Settings, environment_variable
+from clueline.dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
+from clueline.data.store import Snapshot, StoreError, open_store
+from clueline.data.store.background_checksums import VersionCheck
+from clueline.data.store.errors import UnreadableStore
+from clueline.data.store.query_to_file import Form, Table, export, exporter
+from clueline.data.store.stored_selections import find_selection, keep_selection, selection_id
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.datasets import Dataset, describe_dataset
+from clueline.queries.metrics import Metric
+from clueline.queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
+from clueline.queries.selection import Request, Selection, read_address, read_facets
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest
+from clueline.queries.selection.reference_people import with_people
+from clueline.queries.selection.view_parameters_base import P
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``

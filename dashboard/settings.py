@@ -1,6 +1,6 @@
 """Settings: environment variables with the prefix ``CLUELINE_``. A new setting is one more field of ``Settings``.
 
-``python -m dashboard.settings`` prints docs/settings.md.
+``python -m clueline.dashboard.settings`` prints docs/settings.md.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import msgspec
 from msgspec import Meta
 from msgspec.inspect import IntType, LiteralType, VarTupleType, type_info
 
-VERSION: str = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+VERSION: str = tomllib.loads((Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "version"
+]
 PREFIX = "CLUELINE_"
 SECRETS = ("grace_password", "oidc_secret")
-TOKEN = "CLUELINE_TOKEN"  # the token of `python -m dashboard mcp`; no setting of a server
+TOKEN = "CLUELINE_TOKEN"  # the token of `clueline mcp`; no setting of a server
 Origin = Annotated[str, Meta(pattern=r"^(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?|'self')$")]
 HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
@@ -195,7 +197,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "off"
     grace_password: Annotated[
         str,
-        "Password of the GRACE release's zip, for `python -m dashboard import`. Without it, the command asks for it on a "
+        "Password of the GRACE release's zip, for `clueline import`. Without it, the command asks for it on a "
         "terminal. It is never stored.",
     ] = ""
 
@@ -293,9 +295,9 @@ def documentation() -> str:
         "# Settings\n\n"
         "Settings are environment variables. An invalid value ends the command with exit code 2. There is a warning for a\n"
         f"variable with the prefix `{PREFIX}` that is not a setting.\n"
-        "`python -m dashboard serve` also has the options `--host` and `--port`.\n\n"
+        "`clueline serve` also has the options `--host` and `--port`.\n\n"
         + "\n".join(rows)
-        + "\n\nThis page is written by `python -m dashboard.settings > docs/settings.md`.\n"
+        + "\n\nThis page is written by `python -m clueline.dashboard.settings > docs/settings.md`.\n"
     )
 
 

@@ -14,21 +14,30 @@ import msgspec
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.access import signed_links
-from dashboard.http.messages import public_message
-from dashboard.http.paths import SELECTION, address
-from dashboard.registry.pages import SHARED_KEYS, Page, PageParameters, PageRequest, find_page, navigation, page, read_page
-from dashboard.service import service
-from dashboard.ui.controls import active_filters, control, filter_bar
-from dashboard.ui.drawing import Drawing, as_json, divide_page
-from dashboard.ui.frame import header, page_foot, simulated_people
-from dashboard.ui.html import content_markup, markup
-from dashboard.ui.messages import alert, content_of, error_panel
-from dashboard.views.items import drawer
-from data.store import StoreError
-from queries.datasets import Dataset
-from queries.drafts import DraftText
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.http.messages import public_message
+from clueline.dashboard.http.paths import SELECTION, address
+from clueline.dashboard.registry.pages import (
+    SHARED_KEYS,
+    Page,
+    PageParameters,
+    PageRequest,
+    find_page,
+    navigation,
+    page,
+    read_page,
+)
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import active_filters, control, filter_bar
+from clueline.dashboard.ui.drawing import Drawing, as_json, divide_page
+from clueline.dashboard.ui.frame import header, page_foot, simulated_people
+from clueline.dashboard.ui.html import content_markup, markup
+from clueline.dashboard.ui.messages import alert, content_of, error_panel
+from clueline.dashboard.views.items import drawer
+from clueline.data.store import StoreError
+from clueline.queries.datasets import Dataset
+from clueline.queries.drafts import DraftText
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 def layout() -> html.Div:

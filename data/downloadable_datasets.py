@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import msgspec
 
-from data.importing.staging import ImportOptions
+from clueline.data.importing.staging import ImportOptions
 
 TABLE = Path(__file__).parent / "facts" / "public_datasets.json"
 SECONDS = 30.0  # without a byte before a download is given up

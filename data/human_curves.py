@@ -6,8 +6,8 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import execute_with, frame
-from data.ragged_arrays import Floats
+from clueline.data.duckdb_and_polars import execute_with, frame
+from clueline.data.ragged_arrays import Floats
 
 CURVES = ("buzz_share", "release_share", "team_share", "survival")
 TEAM_CURVES = ("team_share", "survival")  # whose increments are probabilities that a team answers correctly at a clue

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from data.ragged_arrays import Floats, Ints
+from clueline.data.ragged_arrays import Floats, Ints
 
 Map = Callable[[Floats], Floats]
 FOLDS, SEED = 5, 2605

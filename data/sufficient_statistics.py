@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from data.human_curves import CURVES, TEAM_CURVES
-from data.ragged_arrays import Floats, Ints, entries_of
+from clueline.data.human_curves import CURVES, TEAM_CURVES
+from clueline.data.ragged_arrays import Floats, Ints, entries_of
 
 # Of the stored statistics: whoever adds one, or changes what one is, raises it. Those of earlier editions are computed again when
 # they are read, until the store is migrated or repaired.

@@ -12,19 +12,19 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, percentile_interval
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.engine.reliability_diagrams import ReliabilityBin
-from queries.leaderboard import Leaderboard, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.selection import Answer, Selection, head, number
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import DIGITS, percentile_interval
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.engine.reliability_diagrams import ReliabilityBin
+from clueline.queries.leaderboard import Leaderboard, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection import Answer, Selection, head, number
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 OVERCONFIDENCE = CATALOGUE["overconfidence"]
 Rows = Literal["models", "runs"]

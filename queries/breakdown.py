@@ -9,19 +9,19 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from data.sufficient_statistics import bin_of
-from queries.engine.common_questions import Coverage, coverage, restrict
-from queries.engine.gather import gather
-from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
-from queries.engine.selected_answers import counts_by_run, state_counts
-from queries.metrics import CATALOGUE, Metric
-from queries.questions import question_details
-from queries.selection import Answer, Selection, head
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import format_range
-from queries.selection.view_parameters_base import split_key
+from clueline.data.store import Snapshot
+from clueline.data.sufficient_statistics import bin_of
+from clueline.queries.engine.common_questions import Coverage, coverage, restrict
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
+from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
+from clueline.queries.engine.selected_answers import counts_by_run, state_counts
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.questions import question_details
+from clueline.queries.selection import Answer, Selection, head
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import format_range
+from clueline.queries.selection.view_parameters_base import split_key
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
 MAX_PARTS = 50  # an attribute with more values cannot divide questions

@@ -7,13 +7,13 @@ from itertools import groupby
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from data.sufficient_statistics import Items
-from queries.engine.run_pairs import RunName
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels.per_question import buzz_mass, unit_logistic
-from queries.question import ClueResponse, HumanRecord, Question, question
-from queries.selection import Selection, dataset_conventions
+from clueline.data.store import Snapshot
+from clueline.data.sufficient_statistics import Items
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels.per_question import buzz_mass, unit_logistic
+from clueline.queries.question import ClueResponse, HumanRecord, Question, question
+from clueline.queries.selection import Selection, dataset_conventions
 
 NO_PEOPLE = "no human team heard this question"
 NO_ANSWER = "the run gave no answer that counts"

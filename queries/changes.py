@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from data.store import Snapshot
-from data.store.answer_states import STORED_STATES
-from data.store.gradings import IS_DRAWN, REVIEWED
-from queries.engine.common_questions import coverage
-from queries.engine.question_difficulties import has_difficulties_from_runs
-from queries.engine.run_pairs import RunName
-from queries.selection import Selection, has_forecasts
-from queries.selection.facets import AGES, default_cluster
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import STORED_STATES
+from clueline.data.store.gradings import IS_DRAWN, REVIEWED
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.engine.question_difficulties import has_difficulties_from_runs
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.selection import Selection, has_forecasts
+from clueline.queries.selection.facets import AGES, default_cluster
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})(?:-r(\d{1,4}))?")
 TIME = "%Y%m%dT%H%M%S%f"

@@ -10,22 +10,22 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.engine.bootstrap import TIED
-from queries.engine.common_questions import restrict, shared_selections
-from queries.engine.equivalence import Equivalence, equivalences
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
-from queries.engine.multiple_comparisons import holm
-from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
-from queries.engine.ranked_metric_rows import NO_INTERVAL, selections_by_counted
-from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
-from queries.engine.units import ONE_CLUSTER
-from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Floats
-from queries.query_time_limit import check_time_limit
-from queries.selection import Answer, Selection, head, number, selection_keys
+from clueline.data.store import Snapshot
+from clueline.queries.engine.bootstrap import TIED
+from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.equivalence import Equivalence, equivalences
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
+from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
+from clueline.queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL, selections_by_counted
+from clueline.queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
+from clueline.queries.engine.units import ONE_CLUSTER
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Answer, Selection, head, number, selection_keys
 
 
 class Difference(msgspec.Struct):

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from data.duckdb_and_polars import literal, quoted
-from data.importing.table_contract import QUESTIONS as COLUMNS
-from data.store import Snapshot
-from data.store.query_to_file import Form, Table
-from queries.runs import responses
-from queries.selection import Selection
-from queries.selection.facets import offered_clusters
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.duckdb_and_polars import literal, quoted
+from clueline.data.importing.table_contract import QUESTIONS as COLUMNS
+from clueline.data.store import Snapshot
+from clueline.data.store.query_to_file import Form, Table
+from clueline.queries.runs import responses
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import offered_clusters
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 class Dataset(msgspec.Struct):

@@ -13,21 +13,21 @@ from itertools import groupby
 import msgspec
 import numpy as np
 
-from data.recalibration_maps import FOLDS, folds_of_questions
-from data.store import Snapshot
-from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, TIED, resampling_weights
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
-from queries.engine.selected_answers import selection_clauses
-from queries.engine.units import Units
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.kernels.arrays import Floats, Ints, ratio
-from queries.metrics.kernels.decisions import (
+from clueline.data.recalibration_maps import FOLDS, folds_of_questions
+from clueline.data.store import Snapshot
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import DIGITS, TIED, resampling_weights
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.engine.run_pairs import RunName, measure_pair, runs_by_id
+from clueline.queries.engine.selected_answers import selection_clauses
+from clueline.queries.engine.units import Units
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
+from clueline.queries.metrics.kernels.decisions import (
     CELLS,
     STEPS,
     THRESHOLDS,
@@ -37,9 +37,9 @@ from queries.metrics.kernels.decisions import (
     murphy_curve,
     wrong_answer_costs,
 )
-from queries.metrics.kernels.selective import PARTS, risk_at
-from queries.query_time_limit import check_time_limit
-from queries.selection import Answer, Selection, head, number
+from clueline.queries.metrics.kernels.selective import PARTS, risk_at
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Answer, Selection, head, number
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")

@@ -17,12 +17,12 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 
-from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.guess_grading import AnswerLine, Verdict
-from data.quizbowl.question_words import count_words, plain_text, sentences
-from data.retrieval_guessers import GUESSERS, Search, best_match, margin_confidence, softmax_confidence
-from data.sample.pyramid_toml_files import read_entries
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.quizbowl.guess_grading import AnswerLine, Verdict
+from clueline.data.quizbowl.question_words import count_words, plain_text, sentences
+from clueline.data.retrieval_guessers import GUESSERS, Search, best_match, margin_confidence, softmax_confidence
+from clueline.data.sample.pyramid_toml_files import read_entries
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 Elicitation = Literal["softmax", "margin"]
 ELICITATIONS: tuple[Elicitation, ...] = ("softmax", "margin")

@@ -8,14 +8,14 @@ from typing import Literal
 
 import msgspec
 
-from data.dataset_kinds import FORECAST
-from data.store import Snapshot
-from queries.engine.primary_metric import has_people
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.selection import Selection
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.store import Snapshot
+from clueline.queries.engine.primary_metric import has_people
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection import Selection
 
 LEVEL = 0.95
 GAP = {"votes": CATALOGUE["ent_ce"], FORECAST: CATALOGUE["ece"]}  # by kind of dataset

@@ -10,17 +10,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import first_rows
-from data.importing.run_gradings import doubt
-from data.quizbowl.answer_lines import parse_answer_line
-from data.store import Snapshot
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.gradings import IMPORTED, IS_DRAWN, REVIEWED
-from queries.engine.run_pairs import RunName
-from queries.metrics.kernels.arrays import Floats
-from queries.query_time_limit import check_time_limit
-from queries.runs import run as run_facts
-from queries.selection import Selection, selection_keys
+from clueline.data.duckdb_and_polars import first_rows
+from clueline.data.importing.run_gradings import doubt
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.gradings import IMPORTED, IS_DRAWN, REVIEWED
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.runs import run as run_facts
+from clueline.queries.selection import Selection, selection_keys
 
 MAX_RUNS = 200  # runs compared in one answer
 MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines; more would take minutes

@@ -9,21 +9,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.engine.bootstrap import percentile_interval
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.question_difficulties import UNTESTED
-from queries.engine.ranked_metric_rows import NO_INTERVAL
-from queries.engine.run_pairs import RunName
-from queries.engine.units import too_few_units
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.per_question import slope
-from queries.metrics.metric import Sums
-from queries.selection import Answer, Selection, head, number
+from clueline.data.store import Snapshot
+from clueline.queries.engine.bootstrap import percentile_interval
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.question_difficulties import UNTESTED
+from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.units import too_few_units
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels.arrays import Floats, ratio
+from clueline.queries.metrics.kernels.per_question import slope
+from clueline.queries.metrics.metric import Sums
+from clueline.queries.selection import Answer, Selection, head, number
 
 GRID = np.linspace(0, 1, 21)
 # Points of all runs and of one run. More would only be a cloud, and the points of many runs at once are slow to draw.

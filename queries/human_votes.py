@@ -10,17 +10,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.engine.common_questions import restrict
-from queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
-from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
-from queries.engine.gather import gather
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import chosen
-from queries.metrics import Conventions
-from queries.metrics.kernels import distributions as kernels
-from queries.metrics.kernels.arrays import Floats
-from queries.selection import Answer, Selection, head
+from clueline.data.store import Snapshot
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
+from clueline.queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import chosen
+from clueline.queries.metrics import Conventions
+from clueline.queries.metrics.kernels import distributions as kernels
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.selection import Answer, Selection, head
 
 ENTROPY_BINS = 40
 

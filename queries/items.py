@@ -6,16 +6,16 @@ from typing import Literal
 
 import msgspec
 
-from data.duckdb_and_polars import SqlParameters, first_rows
-from data.store import Snapshot
-from data.store.answer_states import State
-from queries.engine.common_questions import restrict
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.metrics import Conventions
-from queries.selection import Answer, Selection, head
-from queries.selection.parameter_kinds import Range
-from queries.selection.selection import ATTR
+from clueline.data.duckdb_and_polars import SqlParameters, first_rows
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import State
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.metrics import Conventions
+from clueline.queries.selection import Answer, Selection, head
+from clueline.queries.selection.parameter_kinds import Range
+from clueline.queries.selection.selection import ATTR
 
 MAX_ITEMS = 1000
 Order = Literal["off", "wrong"]

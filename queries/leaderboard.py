@@ -8,15 +8,15 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from data.store import Snapshot, once_per_snapshot
-from data.store.answer_states import OTHER_STATES, State
-from data.store.run_files import graded_kind
-from queries.engine.common_questions import Coverage, coverage, restrict
-from queries.engine.disputed_answers import disputed_positions
-from queries.engine.gather import gather
-from queries.engine.inference import wilson_interval
-from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.ranked_metric_rows import (
+from clueline.data.store import Snapshot, once_per_snapshot
+from clueline.data.store.answer_states import OTHER_STATES, State
+from clueline.data.store.run_files import graded_kind
+from clueline.queries.engine.common_questions import Coverage, coverage, restrict
+from clueline.queries.engine.disputed_answers import disputed_positions
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.inference import wilson_interval
+from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
+from clueline.queries.engine.ranked_metric_rows import (
     NOTHING_COUNTED,
     RunRow,
     groups_by_counted,
@@ -28,11 +28,11 @@ from queries.engine.ranked_metric_rows import (
     state_fields,
     states_present,
 )
-from queries.engine.run_pairs import runs_by_id
-from queries.engine.selected_answers import chosen, counts_by_run, state_counts
-from queries.metrics import CATALOGUE, Metric
-from queries.reviewed_samples import ReviewedRun, reviewed_runs
-from queries.selection import Answer, Selection, head
+from clueline.queries.engine.run_pairs import runs_by_id
+from clueline.queries.engine.selected_answers import chosen, counts_by_run, state_counts
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.reviewed_samples import ReviewedRun, reviewed_runs
+from clueline.queries.selection import Answer, Selection, head
 
 ACCURACY = CATALOGUE["accuracy"]
 LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much

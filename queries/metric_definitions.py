@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from queries.interval_coverage_in_simulations import KINDS, MeasuredClaim, Uncertainty, measured_claims
-from queries.metrics import CATALOGUE, FAMILIES, NOTES, AnalysisMetric, Conventions, Counterexample, Metric
-from queries.metrics.axioms import AXIOMS, READING, value_of_items
-from queries.metrics.catalogue.paper_contradictions import SourceNote
-from queries.metrics.metric import Axiom, ItemPair, MetricFacts
-from queries.selection import number
+from clueline.queries.interval_coverage_in_simulations import KINDS, MeasuredClaim, Uncertainty, measured_claims
+from clueline.queries.metrics import CATALOGUE, FAMILIES, NOTES, AnalysisMetric, Conventions, Counterexample, Metric
+from clueline.queries.metrics.axioms import AXIOMS, READING, value_of_items
+from clueline.queries.metrics.catalogue.paper_contradictions import SourceNote
+from clueline.queries.metrics.metric import Axiom, ItemPair, MetricFacts
+from clueline.queries.selection import number
 
 
 class RefutedAxiom(msgspec.Struct, frozen=True):

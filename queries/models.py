@@ -8,17 +8,17 @@ from typing import Literal
 
 import msgspec
 
-from data.store import Snapshot
-from data.store.models import DATED, FACTS, proposals
-from data.store.run_tags import LABEL
-from queries.across import Across, AcrossCell
-from queries.compare import Comparisons, Difference
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.run_pairs import RunName
-from queries.metrics import Metric
-from queries.rankings import TAG, read_date
-from queries.run_names import RunParts
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.data.store.models import DATED, FACTS, proposals
+from clueline.data.store.run_tags import LABEL
+from clueline.queries.across import Across, AcrossCell
+from clueline.queries.compare import Comparisons, Difference
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.metrics import Metric
+from clueline.queries.rankings import TAG, read_date
+from clueline.queries.run_names import RunParts
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 class Model(msgspec.Struct):

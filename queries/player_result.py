@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from data.store.answer_states import State, among_states
-from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
-from queries.engine import run_columns
-from queries.engine.evidence import Evidence, Run
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.reliability_diagrams import BIN_TOTALS
-from queries.engine.rows import Rows
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.kernels.arrays import Floats
-from queries.selection import Selection, number
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import State, among_states
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.evidence import Evidence, Run
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.engine.reliability_diagrams import BIN_TOTALS
+from clueline.queries.engine.rows import Rows
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.selection import Selection, number
 
 METRICS = tuple(CATALOGUE[key] for key in ("accuracy", "mean_confidence", "brier", "calscore"))
 WIDE_BINS = 5  # bins of a player's diagram; few, because a player answers only some dozens of clues

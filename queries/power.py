@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
-from data.store import Snapshot
-from queries.engine.equivalence import SINGLE
-from queries.engine.intervals_and_difference_tests import difference_errors
-from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
-from queries.engine.units import ONE_CLUSTER
-from queries.metrics import Metric
-from queries.selection import Answer, Selection, head, number
+from clueline.data.store import Snapshot
+from clueline.queries.engine.equivalence import SINGLE
+from clueline.queries.engine.intervals_and_difference_tests import difference_errors
+from clueline.queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
+from clueline.queries.engine.units import ONE_CLUSTER
+from clueline.queries.metrics import Metric
+from clueline.queries.selection import Answer, Selection, head, number
 
 POWER = 0.8
 SIGNIFICANCE = 0.05

@@ -10,23 +10,23 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.dataset_kinds import NO, YES
-from data.life_table import best_guess, survivors
-from data.store import Snapshot
-from data.store.answer_states import STATES, State, among_states, state_sql
-from data.sufficient_statistics import likelier_side
-from queries.buzzing import Buzzpoint, Rules, buzzpoint
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.rows import Responses
-from queries.engine.run_columns import float_array, sample_numbers
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import left_out_plays, selected_responses, selection_clauses
-from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Metric
-from queries.metrics.counted_answers import CountedAnswers
-from queries.metrics.kernels.per_question import buzz_mass
-from queries.selection import Selection, has_forecasts, number
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.dataset_kinds import NO, YES
+from clueline.data.life_table import best_guess, survivors
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import STATES, State, among_states, state_sql
+from clueline.data.sufficient_statistics import likelier_side
+from clueline.queries.buzzing import Buzzpoint, Rules, buzzpoint
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.engine.rows import Responses
+from clueline.queries.engine.run_columns import float_array, sample_numbers
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import left_out_plays, selected_responses, selection_clauses
+from clueline.queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Metric
+from clueline.queries.metrics.counted_answers import CountedAnswers
+from clueline.queries.metrics.kernels.per_question import buzz_mass
+from clueline.queries.selection import Selection, has_forecasts, number
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 class Clue(msgspec.Struct):

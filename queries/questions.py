@@ -9,16 +9,16 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from data.store import Snapshot
-from queries.engine.common_questions import restrict, shared_selections
-from queries.engine.disputed_answers import disputed_runs
-from queries.engine.gather import gather
-from queries.engine.primary_metric import has_people
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import Selection, has_forecasts, number
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.disputed_answers import disputed_runs
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.primary_metric import has_people
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.selection import Selection, has_forecasts, number
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 # The facts of a question that it can be sorted by.
 FACTS = (

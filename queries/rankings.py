@@ -10,17 +10,17 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.engine.common_questions import restrict
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import ranks, selections_by_counted
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import chosen
-from queries.leaderboard import leaderboard
-from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.per_question import tau_b
-from queries.selection import Answer, Selection, head, number
+from clueline.data.store import Snapshot
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import ranks, selections_by_counted
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import chosen
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.metrics.kernels.per_question import tau_b
+from clueline.queries.selection import Answer, Selection, head, number
 
 MIN_RUNS = 2
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.recalibration_maps import (
+from clueline.data.recalibration_maps import (
     FOLDS,
     METHODS,
     SURE,
@@ -20,23 +20,23 @@ from data.recalibration_maps import (
     fit,
     folds_of_questions,
 )
-from data.store import Snapshot
-from data.store.answer_states import among_states
-from queries.engine.bootstrap import DIGITS
-from queries.engine.common_questions import restrict
-from queries.engine.distribution_columns import RunDistributions, tempered_distributions
-from queries.engine.distribution_statistics import selected_distributions
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
-from queries.engine.rows import Responses
-from queries.engine.run_columns import sample_numbers
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import chosen, selected_responses, selection_clauses
-from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Ints
-from queries.metrics.metric import Floats
-from queries.selection import Answer, Selection, has_forecasts, head, number
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import among_states
+from clueline.queries.engine.bootstrap import DIGITS
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.distribution_columns import RunDistributions, tempered_distributions
+from clueline.queries.engine.distribution_statistics import selected_distributions
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
+from clueline.queries.engine.rows import Responses
+from clueline.queries.engine.run_columns import sample_numbers
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import chosen, selected_responses, selection_clauses
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.metrics.metric import Floats
+from clueline.queries.selection import Answer, Selection, has_forecasts, head, number
 
 HISTOGRAM = np.arange(-20, 21) / 20
 MAX_ITEMS = 20  # listed of the items that lose most

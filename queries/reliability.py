@@ -7,25 +7,31 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.engine.bootstrap import SEED
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather_in_batches
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
-from queries.engine.ranked_metric_rows import NO_INTERVAL
-from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
-from queries.engine.run_pairs import RunName
-from queries.engine.units import too_few_units
-from queries.metrics import CATALOGUE
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
-from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
-from queries.metrics.kernels.ece_variants import smooth_curve
-from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
-from queries.query_time_limit import check_time_limit
-from queries.selection import Answer, Selection, head, number
+from clueline.data.store import Snapshot
+from clueline.queries.engine.bootstrap import SEED
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather_in_batches
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
+from clueline.queries.engine.reliability_diagrams import (
+    DEFAULT_BAND,
+    DIAGRAM_METRICS,
+    BandKind,
+    ReliabilityDiagram,
+    reliability_diagrams,
+)
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.units import too_few_units
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
+from clueline.queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
+from clueline.queries.metrics.kernels.ece_variants import smooth_curve
+from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Answer, Selection, head, number
 
 
 class Reliability(Answer):

@@ -8,24 +8,24 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
-from data.store.gradings import IMPORTED, IS_DRAWN, Draw
-from data.sufficient_statistics import Items, sums
-from queries.engine.bootstrap import LEVEL
-from queries.engine.evidence import Run
-from queries.engine.run_columns import sum_by_place
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.gradings import DRAWN_ANSWERS
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
-from queries.metrics.kernels.selective import log_score_of_items
-from queries.metrics.metric import NET_REWARD
-from queries.query_time_limit import check_time_limit
-from queries.selection import Answer, Selection, head
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states, state_sql
+from clueline.data.store.gradings import IMPORTED, IS_DRAWN, Draw
+from clueline.data.sufficient_statistics import Items, sums
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.engine.evidence import Run
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.gradings import DRAWN_ANSWERS
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
+from clueline.queries.metrics.kernels.selective import log_score_of_items
+from clueline.queries.metrics.metric import NET_REWARD
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Answer, Selection, head
 
 MIN_REVIEWED = 40  # reviewed answers: with fewer, intervals of accurate runs do not cover
 ItemValues = Callable[[Floats, Floats, Conventions], Floats]  # from confidence and correctness of items, shape (n,) each

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from data.store import Snapshot
-from data.store.run_tags import LABEL
+from clueline.data.store import Snapshot
+from clueline.data.store.run_tags import LABEL
 
 UNTOLD = (LABEL, "notes")  # tags that are not facts to tell runs apart by
 DAY, MINUTE = 10, 16  # characters of a time

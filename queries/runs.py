@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from data.duckdb_and_polars import first_rows, literal, quoted
-from data.importing.table_contract import GRADE_PREFIX
-from data.store import Snapshot
-from data.store.answer_states import OTHER_STATES, State, state_sql
-from data.store.query_to_file import Form, Table
-from queries.engine.selected_answers import counts_by_run, state_counts
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.duckdb_and_polars import first_rows, literal, quoted
+from clueline.data.importing.table_contract import GRADE_PREFIX
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import OTHER_STATES, State, state_sql
+from clueline.data.store.query_to_file import Form, Table
+from clueline.queries.engine.selected_answers import counts_by_run, state_counts
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 class UnansweredQuestions(msgspec.Struct):

@@ -10,25 +10,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.engine import inference
-from queries.engine.bootstrap import DIGITS
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence, Run
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
-from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
-from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
-from queries.engine.run_columns import sum_by_place
-from queries.engine.run_pairs import RunName
-from queries.engine.units import ONE_CLUSTER
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.kernels.arrays import Ints
-from queries.metrics.metric import Floats
-from queries.query_time_limit import check_time_limit
-from queries.selection import Answer, Selection, head
-from queries.selection.parameter_kinds import BadRequest, format_range
-from queries.selection.view_parameters_base import named_key
+from clueline.data.store import Snapshot
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import DIGITS
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence, Run
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import (
+    bootstrapped_differences,
+    extra_question_margins,
+    units_to_spare,
+)
+from clueline.queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
+from clueline.queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.units import ONE_CLUSTER
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.metrics.metric import Floats
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Answer, Selection, head
+from clueline.queries.selection.parameter_kinds import BadRequest, format_range
+from clueline.queries.selection.view_parameters_base import named_key
 
 MIN_QUESTIONS = 8  # in a slice and, where it is compared with the whole, outside it; fewer would say little
 MIN_CLUSTERS = 5  # the same, of clusters that have such questions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
-from data.quizbowl.question_words import words_in_power
-from data.store import Snapshot
-from queries.selection import Answer, Selection, head
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.quizbowl.question_words import words_in_power
+from clueline.data.store import Snapshot
+from clueline.queries.selection import Answer, Selection, head
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "power", "guess", "place", "places")
 NO_TEAMS = "no human team heard any of these questions"

@@ -7,20 +7,20 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.ranked_metric_rows import ranks
-from queries.engine.run_pairs import RunName
-from queries.metrics import CATALOGUE, VARIANTS, Metric
-from queries.metrics.kernels.ece_variants import BINNINGS
-from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
-from queries.query_time_limit import check_time_limit
-from queries.rankings import RankCorrelation, rank_correlations
-from queries.selection import Answer, Selection, head, number
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.ranked_metric_rows import ranks
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.metrics import CATALOGUE, VARIANTS, Metric
+from clueline.queries.metrics.kernels.ece_variants import BINNINGS
+from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.rankings import RankCorrelation, rank_correlations
+from clueline.queries.selection import Answer, Selection, head, number
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 # Every calibration error of the page; those from other families of the catalogue come last.
 WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ece_debiased", "corp_mcb", "ks")))

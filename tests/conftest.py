@@ -43,7 +43,7 @@ def server(seeded, tmp_path_factory):
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory):
     """Folder of a store with the bundled datasets that need no models. Tests that write to it use ``copied``."""
-    from data.store import open_store
+    from clueline.data.store import open_store
     from tests.helpers.stores import seed_without_models
 
     folder = tmp_path_factory.mktemp("seeded") / "store"
@@ -54,8 +54,8 @@ def seeded(tmp_path_factory):
 @pytest.fixture(scope="session")
 def first_start(tmp_path_factory):
     """Folder of a store as the first start makes it, with all bundled datasets. No test writes to it."""
-    from data.importing.seed import seed
-    from data.store import open_store
+    from clueline.data.importing.seed import seed
+    from clueline.data.store import open_store
 
     folder = tmp_path_factory.mktemp("first_start") / "store"
     seed(open_store(folder, threads=1))

@@ -7,21 +7,24 @@ from itertools import pairwise, product
 
 import pytest
 
+from clueline.dashboard.cli import COMMANDS
 from tests.helpers.paths import ROOT
 
 FORBIDDEN = {
-    "data": {"queries", "dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
-    "queries": {"dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
+    "data": {"clueline.queries", "clueline.dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
+    "queries": {"clueline.dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
     "dashboard": {"tests", "benchmarks"},
 }
-COMMAND = re.compile(r"python -m |(?<![\w-])--[a-z]")  # commands of the command line, and options
+COMMAND = re.compile(
+    rf"python -m |clueline ({'|'.join(COMMANDS)})\b|(?<![\w-])--[a-z]"
+)  # commands of the command line, and options
 
 
 def modules():
     return sorted(path.relative_to(ROOT).as_posix() for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
 
 
-KNOWN = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
+KNOWN = {"clueline." + path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
 
 
 @cache
@@ -49,9 +52,16 @@ def test_no_import_goes_the_wrong_way(package):
         for path in modules()
         if path.startswith(f"{package}/")
         for name in imports(path)
-        if name.partition(".")[0] in FORBIDDEN[package]
+        if {name.partition(".")[0], ".".join(name.split(".")[:2])} & FORBIDDEN[package]
     ]
     assert wrong == []
+
+
+def test_packages_are_imported_as_parts_of_one():
+    """The folders of the checkout can be imported under their own names, too, which would give every class twice."""
+    folders = (*FORBIDDEN, "benchmarks", "scripts", "tests")
+    paths = sorted(path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert [f"{path}: {name}" for path in paths for name in imports(path) if name.partition(".")[0] in FORBIDDEN] == []
 
 
 def test_no_page_writes_sql():
@@ -82,7 +92,7 @@ def texts(path):
 @pytest.mark.parametrize(
     ("text", "words_a_command"),
     [
-        ("give --dataset NAME", True), ("--model", True), ("(--percent)", True), ("run python -m dashboard repair", True),
+        ("give --dataset NAME", True), ("--model", True), ("(--percent)", True), ("run clueline repair", True),
         ("select 1 -- a comment", False), ("a-b--c", False), ("which dataset?", False),
     ],
 )  # fmt: skip
@@ -135,8 +145,8 @@ LAYERS = ("app", "views", "ui", "registry", "service", "uploads", "access", "htt
 
 def test_layers_import_only_those_below():
     layer = {name: next((room for room in LAYERS if re.match(ROOMS[room], path)), None) for name, path in KNOWN.items()}
-    alone = {name for name, room in layer.items() if name.startswith("dashboard") and room is None}
-    assert alone == {"dashboard", "dashboard.client"}
+    alone = {name for name, room in layer.items() if name.startswith("clueline.dashboard") and room is None}
+    assert alone == {"clueline.dashboard", "clueline.dashboard.client"}
     wrong = [
         f"{name}: {target}"
         for name, path in KNOWN.items()

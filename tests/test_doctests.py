@@ -14,7 +14,7 @@ WITH_EXAMPLES = [
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_examples(path):
-    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    module = importlib.import_module(".".join(("clueline", *path.relative_to(ROOT).with_suffix("").parts)))
     failures, tried = doctest.testmod(module)
     assert tried and not failures
 

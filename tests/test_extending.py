@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 from tests.helpers.small_store import write_relay
 
 DOCUMENT = ROOT / "docs" / "extending.md"
-TREE = ("data", "queries", "dashboard", "assets", "tests", "docs", "pyproject.toml", "README.md")
+TREE = ("data", "queries", "dashboard", "assets", "tests", "docs", "scripts/package", "pyproject.toml", "README.md")
 BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Title of each change -> number of files where it is made, without its tests.
 PLACES = {
@@ -81,7 +81,7 @@ def tree(tmp_path, small_store):
         source, target = ROOT / name, tmp_path / "clueline" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.png", "*.woff2", "*.pyc.*"))
+            shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("*.png", "*.woff2", "*.pyc.*"))
         else:
             shutil.copyfile(source, target)
     shutil.copytree(small_store, tmp_path / "clueline" / "store-before")
@@ -90,9 +90,16 @@ def tree(tmp_path, small_store):
 
 def run(tree, script):
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    quiet = {"PATH": path, "PYTEST_ADDOPTS": "-q -x -p no:cacheprovider -p no:xdist"}
+    own = {"PATH": path, "PYTHONPATH": str(tree / "scripts" / "package")}
+    quiet = {"PYTEST_ADDOPTS": "-q -x -p no:cacheprovider -p no:xdist"}
     return subprocess.run(
-        ["sh", "-e", "-c", script], cwd=tree, env=environment() | quiet, capture_output=True, text=True, timeout=600, check=False
+        ["sh", "-e", "-c", script],
+        cwd=tree,
+        env=environment() | own | quiet,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
 
 
@@ -140,13 +147,13 @@ REMOVABLE = {
 }
 WITHOUT = """
 from pathlib import Path
-from dashboard.app import create_app
-from dashboard.cli import format_docs
-from dashboard.cli import api_docs
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cli import format_docs
+from clueline.dashboard.cli import api_docs
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers.small_store import write_relay
 
 write_relay(Path("relay"))

@@ -42,13 +42,13 @@ def command(wheel, tmp_path):
     path = os.pathsep.join((str(folder / "foreign"), str(folder / "site")))
     settings = environment() | {"PYTHONPATH": path, "CLUELINE_STORE": str(tmp_path / "store"), "CLUELINE_PORT": str(free_port())}
 
-    def run(*arguments, start=False):
+    def run(*arguments, start=False, refused=False):
         given = {"cwd": folder / "foreign", "env": settings, "text": True}
         if start:
             return subprocess.Popen([sys.executable, *arguments], **given), f"http://127.0.0.1:{settings['CLUELINE_PORT']}"
         done = subprocess.run([sys.executable, *arguments], capture_output=True, timeout=600, check=False, **given)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == refused, done.stderr
+        return done.stderr if refused else done.stdout
 
     return run
 
@@ -64,7 +64,15 @@ def test_no_module_needs_the_checkout(wheel):
     for path in (wheel[1] / "site" / "clueline").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         assert not re.search(r"^\s*(from|import) (data|queries|dashboard)\b(\.| import|$)", source, re.MULTILINE), path
-        assert not re.search(r"python -m dashboard (?!\.)", source), path
+
+
+def test_it_asks_what_a_table_does_not_say(command, tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "answers.csv").write_text(
+        "question,model,probability,score\nOf what?,m,0.9,0.5\nBy whom?,m,0.8,0.25\n"
+    )
+    asked = command("-m", "clueline", "import", str(tmp_path / "tables"), refused=True)
+    assert f"For example: clueline import {tmp_path}" in asked
 
 
 def answers(address):

@@ -21,13 +21,13 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, dcc
 from dash.development.base_component import Component
 from flask import Flask, send_file
 
-from dashboard import views
-from dashboard.registry.pages import find_page, read_page
-from dashboard.service import Service
-from dashboard.settings import Settings
-from dashboard.ui.controls import control, filter_bar
-from dashboard.ui.figure import AT_ONCE, CONFIG
-from dashboard.ui.html import children_of, descendants, is_read_only, markup
+from clueline.dashboard import views
+from clueline.dashboard.registry.pages import find_page, read_page
+from clueline.dashboard.service import Service
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.ui.controls import control, filter_bar
+from clueline.dashboard.ui.figure import AT_ONCE, CONFIG
+from clueline.dashboard.ui.html import children_of, descendants, is_read_only, markup
 
 ASSETS = Path(__file__).with_name("assets")
 CSS = Path(__file__).parents[2] / "assets" / "clueline.css"

@@ -9,8 +9,8 @@ from dash.exceptions import DependencyException, InvalidResourceError
 from flask import Flask, Response, abort, request
 from werkzeug.exceptions import NotFound
 
-from dashboard.http.bodies import InvalidJson, decode_json, error_response
-from queries.drafts import DraftText
+from clueline.dashboard.http.bodies import InvalidJson, decode_json, error_response
+from clueline.queries.drafts import DraftText
 
 CALLBACKS = "/_dash-update-component"
 SUITES = "/_dash-component-suites/"

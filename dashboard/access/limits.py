@@ -13,15 +13,15 @@ from flask.typing import ResponseReturnValue
 from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
-from dashboard.access import trusted_proxies
-from dashboard.access.dash_requests import CALLBACKS
-from dashboard.access.providers import RequestDenied
-from dashboard.access.providers.oidc import CALLBACK
-from dashboard.access.rights import Access
-from dashboard.http.paths import address
-from dashboard.http.slow_clients import BROKEN_OFF, MAX_BODY, TOO_LARGE, UPLOADS, BodyRefused
-from dashboard.settings import Settings
-from data.store import StoreError
+from clueline.dashboard.access import trusted_proxies
+from clueline.dashboard.access.dash_requests import CALLBACKS
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.access.providers.oidc import CALLBACK
+from clueline.dashboard.access.rights import Access
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.http.slow_clients import BROKEN_OFF, MAX_BODY, TOO_LARGE, UPLOADS, BodyRefused
+from clueline.dashboard.settings import Settings
+from clueline.data.store import StoreError
 
 MAX_QUERY = 8000  # characters
 # Addresses that show nothing from the store. Dash's layout, the frame of all pages, is requested without a signed link's key.

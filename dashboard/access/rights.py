@@ -13,20 +13,20 @@ from urllib.parse import quote, urlsplit
 
 from flask import g, has_request_context, request
 
-from dashboard.access import signed_links
-from dashboard.access.providers import CHALLENGE, Provider, Reader, RequestDenied, wrong_token
-from dashboard.access.providers.link import LinkSignature
-from dashboard.access.providers.oidc import OidcUser
-from dashboard.access.providers.proxy import ProxyUser
-from dashboard.access.providers.token import BearerToken, LoginCookie
-from dashboard.access.request_rate import RequestRate
-from dashboard.access.trusted_proxies import client_address
-from dashboard.http.logs import request_id, without_secrets
-from dashboard.http.paths import address, shortened
-from dashboard.settings import Settings
-from data.store import StoreError
-from data.store.audit import Audit
-from data.store.tokens_and_readers import RIGHTS, AccessRecord, Right, Token, TokenError, Tokens
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.access.providers import CHALLENGE, Provider, Reader, RequestDenied, wrong_token
+from clueline.dashboard.access.providers.link import LinkSignature
+from clueline.dashboard.access.providers.oidc import OidcUser
+from clueline.dashboard.access.providers.proxy import ProxyUser
+from clueline.dashboard.access.providers.token import BearerToken, LoginCookie
+from clueline.dashboard.access.request_rate import RequestRate
+from clueline.dashboard.access.trusted_proxies import client_address
+from clueline.dashboard.http.logs import request_id, without_secrets
+from clueline.dashboard.http.paths import address, shortened
+from clueline.dashboard.settings import Settings
+from clueline.data.store import StoreError
+from clueline.data.store.audit import Audit
+from clueline.data.store.tokens_and_readers import RIGHTS, AccessRecord, Right, Token, TokenError, Tokens
 
 WITHOUT_TOKEN = "open"  # recorded as the uploader in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
@@ -297,7 +297,7 @@ def _missing_right(reader: Reader, right: Right) -> RequestDenied:
 def _no_token() -> RequestDenied:
     return RequestDenied(
         401, "no_token", "This needs a token, sent as the header `Authorization: Bearer TOKEN`. The operator of the server can "
-        "create one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
+        "create one with `clueline token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
     )  # fmt: skip
 
 

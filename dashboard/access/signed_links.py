@@ -18,7 +18,11 @@ from itsdangerous import BadData, URLSafeSerializer
 KEY = "signed"  # the key of the signature in the query string
 ROWS = "/_rows"  # address of the rows of the question list, which are fetched a few at a time
 UNSIGNED_KEYS = frozenset({KEY, "theme"})  # keys that the signature does not cover
-FREE_OF_ROWS = UNSIGNED_KEYS | {"start", "count", "sort"}  # ``dashboard.views.questions.page.rows`` refuses orders that show more
+FREE_OF_ROWS = UNSIGNED_KEYS | {
+    "start",
+    "count",
+    "sort",
+}  # ``dashboard.views.questions.page.rows`` refuses orders that show more
 SALT = "clueline signed link"
 Pairs = Iterable[tuple[str, str]]
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The command line, ``python -m dashboard``.
+"""The command line, ``clueline``.
 
 Exit codes: 0 for success, 1 for a refusal (the report is on standard error), 2 for wrong usage.
 """
@@ -10,44 +10,44 @@ from typing import Any
 
 import click
 
-from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
+from clueline.dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
 TASKS = {
     "Look at answers": {
-        "serve": "dashboard.cli.serve:serve",
-        "view": "dashboard.cli.report:view",
-        "report": "dashboard.cli.report:report_command",
-        "score": "dashboard.cli.score:score_command",
-        "check": "dashboard.cli.check:check_command",
-        "mcp": "dashboard.cli.mcp:mcp_command",
+        "serve": "clueline.dashboard.cli.serve:serve",
+        "view": "clueline.dashboard.cli.report:view",
+        "report": "clueline.dashboard.cli.report:report_command",
+        "score": "clueline.dashboard.cli.score:score_command",
+        "check": "clueline.dashboard.cli.check:check_command",
+        "mcp": "clueline.dashboard.cli.mcp:mcp_command",
     },
     "Bring answers in, and take them along": {
-        "import": "dashboard.cli.importing:import_command",
-        "batch": "dashboard.cli.importing:batch_command",
-        "watch": "dashboard.cli.watch:watch_command",
-        "datasets": "dashboard.cli.datasets:datasets_group",
-        "export": "dashboard.cli.export:export_group",
-        "lake": "dashboard.cli.store:lake",
+        "import": "clueline.dashboard.cli.importing:import_command",
+        "batch": "clueline.dashboard.cli.importing:batch_command",
+        "watch": "clueline.dashboard.cli.watch:watch_command",
+        "datasets": "clueline.dashboard.cli.datasets:datasets_group",
+        "export": "clueline.dashboard.cli.export:export_group",
+        "lake": "clueline.dashboard.cli.store:lake",
     },
     "Review and describe runs": {
-        "grades": "dashboard.cli.gradings:grades_command",
-        "models": "dashboard.cli.models:models_group",
-        "tag": "dashboard.cli.datasets:tag_command",
+        "grades": "clueline.dashboard.cli.gradings:grades_command",
+        "models": "clueline.dashboard.cli.models:models_group",
+        "tag": "clueline.dashboard.cli.datasets:tag_command",
     },
     "Let people in": {
-        "invite": "dashboard.cli.sessions:invite",
-        "collect": "dashboard.cli.sessions:collect_command",
-        "token": "dashboard.cli.tokens:token_group",
-        "sign": "dashboard.cli.tokens:sign",
+        "invite": "clueline.dashboard.cli.sessions:invite",
+        "collect": "clueline.dashboard.cli.sessions:collect_command",
+        "token": "clueline.dashboard.cli.tokens:token_group",
+        "sign": "clueline.dashboard.cli.tokens:sign",
     },
     "Keep the store": {
-        "doctor": "dashboard.cli.doctor:doctor",
-        "backup": "dashboard.cli.store:backup",
-        "restore": "dashboard.cli.store:restore",
-        "migrate": "dashboard.cli.store:migrate",
-        "verify": "dashboard.cli.store:verify",
-        "repair": "dashboard.cli.store:repair",
+        "doctor": "clueline.dashboard.cli.doctor:doctor",
+        "backup": "clueline.dashboard.cli.store:backup",
+        "restore": "clueline.dashboard.cli.store:restore",
+        "migrate": "clueline.dashboard.cli.store:migrate",
+        "verify": "clueline.dashboard.cli.store:verify",
+        "repair": "clueline.dashboard.cli.store:repair",
     },
 }
 COMMANDS = {name: place for commands in TASKS.values() for name, place in commands.items()}
@@ -73,7 +73,7 @@ class _Commands(click.Group):
                 formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in known if command])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["dashboard.arguments"] = [*args]  # as they were given, for messages that repeat them (progress.py)
+        ctx.meta["clueline.arguments"] = [*args]  # as they were given, for messages that repeat them (progress.py)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -82,7 +82,7 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from dashboard.cli.progress import refusal_of
+            from clueline.dashboard.cli.progress import refusal_of
 
             refusal = refusal_of(error)
             if refusal is None:

@@ -1,4 +1,4 @@
-"""Generates the tables of docs/api.md from the addresses and their keys: ``python -m dashboard.cli.api_docs``.
+"""Generates the tables of docs/api.md from the addresses and their keys: ``python -m clueline.dashboard.cli.api_docs``.
 
 The text around the comments ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->`` is written by hand.
 """
@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dashboard.cli.format_docs import filled, table
-from dashboard.registry.addresses import ROUTES, Route
-from dashboard.registry.pages import PAGES, PageParameters
-from dashboard.views.upload import DatasetUploadParameters, UploadParameters
-from queries.selection import Selection
-from queries.selection.parameter_kinds import Kind
-from queries.selection.view_parameters_base import key_form
+from clueline.dashboard.cli.format_docs import filled, table
+from clueline.dashboard.registry.addresses import ROUTES, Route
+from clueline.dashboard.registry.pages import PAGES, PageParameters
+from clueline.dashboard.views.upload import DatasetUploadParameters, UploadParameters
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import Kind
+from clueline.queries.selection.view_parameters_base import key_form
 
-PATH = Path(__file__).parents[2] / "docs" / "api.md"
+PATH = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>", "model": "/models/<model>"}
 UPLOADS = ("POST /api/v1/runs", "POST /api/v1/datasets")  # their keys have a table of their own
 
@@ -87,8 +87,8 @@ def _keys_of_pages() -> str:
 
 def main() -> None:
     """Rewrite the tables of docs/api.md."""
-    from dashboard.app import create_app
-    from dashboard.settings import Settings
+    from clueline.dashboard.app import create_app
+    from clueline.dashboard.settings import Settings
 
     with tempfile.TemporaryDirectory() as folder:
         create_app(Settings(store=folder))  # imports every address and every page

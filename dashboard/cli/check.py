@@ -1,4 +1,4 @@
-"""``python -m dashboard check``: a gate for builds. It says whether answers keep to limits, or are worse than a baseline."""
+"""``clueline check``: a gate for builds. It says whether answers keep to limits, or are worse than a baseline."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from xml.etree import ElementTree
 import click
 import numpy as np
 
-from dashboard.cli.importing import file_options, import_options
-from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
-from dashboard.http.messages import error_message, message_with_allowed
-from dashboard.settings import Settings
-from dashboard.ui.text import p_value_text, short
-from dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
-from data.importing.ingest import DryRun, import_paths, open_dry_run
-from data.importing.report import Refused
-from data.importing.seed import seed
-from data.plurals import counted
-from data.scratch_folders import scratch_folder
-from data.store import Snapshot, Store, StoreError, open_store
-from queries.compare import Difference, comparison
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.inference import SMALL_SAMPLE
-from queries.engine.multiple_comparisons import holm
-from queries.leaderboard import LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.reference_people import with_people
+from clueline.dashboard.cli.importing import file_options, import_options
+from clueline.dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
+from clueline.dashboard.http.messages import error_message, message_with_allowed
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.ui.text import p_value_text, short
+from clueline.dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
+from clueline.data.importing.ingest import DryRun, import_paths, open_dry_run
+from clueline.data.importing.report import Refused
+from clueline.data.importing.seed import seed
+from clueline.data.plurals import counted
+from clueline.data.scratch_folders import scratch_folder
+from clueline.data.store import Snapshot, Store, StoreError, open_store
+from clueline.queries.compare import Difference, comparison
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.inference import SMALL_SAMPLE
+from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.leaderboard import LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.reference_people import with_people
 
 Side = Literal["at most", "at least"]
 SINGLE = "these are the answers to a single question"

@@ -1,4 +1,4 @@
-"""``python -m dashboard datasets`` and ``tag``."""
+"""``clueline datasets`` and ``tag``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.importing import read_tags
-from dashboard.cli.progress import CommandRefused, print_report, progress_bar
-from dashboard.settings import Settings
-from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
-from data.importing.ingest import import_paths
-from data.importing.seed import SamplesInUse, remove_samples, restore_samples
-from data.plurals import counted
-from data.store import open_store
-from data.store.run_tags import change_tags
-from data.store.tokens_and_readers import Tokens
-from queries.datasets import datasets
-from queries.runs import run as run_facts
+from clueline.dashboard.cli.importing import read_tags
+from clueline.dashboard.cli.progress import CommandRefused, print_report, progress_bar
+from clueline.dashboard.settings import Settings
+from clueline.data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.seed import SamplesInUse, remove_samples, restore_samples
+from clueline.data.plurals import counted
+from clueline.data.store import open_store
+from clueline.data.store.run_tags import change_tags
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.datasets import datasets
+from clueline.queries.runs import run as run_facts
 
 
 @click.group("datasets", invoke_without_command=True)

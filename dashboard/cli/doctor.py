@@ -1,4 +1,4 @@
-"""``python -m dashboard doctor``: what an operator should look at, and what to do about it."""
+"""``clueline doctor``: what an operator should look at, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import NamedTuple
 import click
 import duckdb
 
-from dashboard.access.providers import RequestDenied
-from dashboard.access.providers.oidc import OidcUser
-from dashboard.access.rights import is_loopback
-from dashboard.cli.progress import CommandRefused
-from dashboard.process.server import address
-from dashboard.settings import VERSION, Settings
-from data.plurals import counted
-from data.store import OlderStore, StoreError, open_store
-from data.store.audit import Audit
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.access.providers.oidc import OidcUser
+from clueline.dashboard.access.rights import is_loopback
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.process.server import address
+from clueline.dashboard.settings import VERSION, Settings
+from clueline.data.plurals import counted
+from clueline.data.store import OlderStore, StoreError, open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 GIB = 2**30
 LITTLE = 5 * GIB  # of free space
@@ -55,9 +55,9 @@ def store(settings: Settings) -> Iterator[Finding]:
         datasets = opened.snapshot().rows("select count(*) from datasets")[0][0]
         yield Finding(f"{opened.place} can be read: {counted(datasets, 'dataset')}")
     except OlderStore as error:
-        yield Finding(str(error), "Back it up, then: python -m dashboard migrate", fault=True)
+        yield Finding(str(error), "Back it up, then: clueline migrate", fault=True)
     except StoreError as error:
-        yield Finding(str(error), "Find out more: python -m dashboard verify", fault=True)
+        yield Finding(str(error), "Find out more: clueline verify", fault=True)
     try:
         tokens = [token for token in Tokens(opened.register).all() if not token.ended_at()]
         yield Finding(f"{counted(len(tokens), 'valid token')}")

@@ -1,4 +1,4 @@
-"""``python -m dashboard export``: writes datasets and runs to files that can be imported again."""
+"""``clueline export``: writes datasets and runs to files that can be imported again."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from uuid import uuid4
 
 import click
 
-from dashboard.cli.progress import CommandRefused
-from dashboard.http.messages import message_with_allowed
-from dashboard.settings import VERSION, Settings
-from data.plurals import counted
-from data.scratch_folders import folder_beside
-from data.store import Store, StoreError, open_store
-from data.store.query_to_file import Form, exporter
-from data.store.tokens_and_readers import Tokens
-from queries.datasets import bundle
-from queries.runs import EVALUATION_SCHEMA, every_eval_ever, responses
-from queries.runs import run as run_facts
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.http.messages import message_with_allowed
+from clueline.dashboard.settings import VERSION, Settings
+from clueline.data.plurals import counted
+from clueline.data.scratch_folders import folder_beside
+from clueline.data.store import Store, StoreError, open_store
+from clueline.data.store.query_to_file import Form, exporter
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.datasets import bundle
+from clueline.queries.runs import EVALUATION_SCHEMA, every_eval_ever, responses
+from clueline.queries.runs import run as run_facts
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")
 

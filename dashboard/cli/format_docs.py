@@ -1,14 +1,14 @@
-"""Writes the generated parts of docs/formats.md and docs/importing.md. Run ``python -m dashboard.cli.format_docs``."""
+"""Writes the generated parts of docs/formats.md and docs/importing.md. Run ``python -m clueline.dashboard.cli.format_docs``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from data.importing.table_contract import GRADE_PREFIX, RESPONSES, TABLES, Column
-from data.readers import Format, formats
+from clueline.data.importing.table_contract import GRADE_PREFIX, RESPONSES, TABLES, Column
+from clueline.data.readers import Format, formats
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 RESPONSES_TABLE = (*RESPONSES, Column(f"{GRADE_PREFIX}NAME", "truth", low=0, high=1))
 FILES = {f"{name}.csv": columns for name, columns in TABLES.items()} | {"responses/*.csv": RESPONSES_TABLE}
 TYPES = {

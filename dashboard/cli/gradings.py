@@ -1,4 +1,4 @@
-"""``python -m dashboard grades``: shows how the gradings of a run differ, and corrects single grades."""
+"""``clueline grades``: shows how the gradings of a run differ, and corrects single grades."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from dashboard.cli.progress import CommandRefused
-from dashboard.settings import Settings
-from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
-from data.plurals import counted
-from data.store import open_store
-from data.store.gradings import DRAWN, Correction, NothingToDraw, correct_grades, draw_for_review
-from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
-from queries.reviewed_samples import reviewed_runs
-from queries.runs import run as run_facts
-from queries.selection import Selection
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
+from clueline.data.plurals import counted
+from clueline.data.store import open_store
+from clueline.data.store.gradings import DRAWN, Correction, NothingToDraw, correct_grades, draw_for_review
+from clueline.queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
+from clueline.queries.reviewed_samples import reviewed_runs
+from clueline.queries.runs import run as run_facts
+from clueline.queries.selection import Selection
 
 VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
 

@@ -1,4 +1,4 @@
-"""``python -m dashboard import`` and ``batch``, and the options of files."""
+"""``clueline import`` and ``batch``, and the options of files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.cli.progress import CommandRefused, checked, print_remarks, progress_bar, seed_empty_store
-from dashboard.settings import Settings
-from dashboard.uploads.summaries import runs_below_the_line
-from data.importing import column_mapping
-from data.importing.distributed_import import Group, PreparedRuns, groups_of_file, merge_groups, parquet_files, prepare, publish
-from data.importing.ingest import import_paths, open_dry_run
-from data.importing.report import Refused, Report
-from data.importing.seed import SAMPLES
-from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, ImportOptions
-from data.plurals import counted
-from data.readers import formats, readers
-from data.recalibration_maps import SCORE_MAPS
-from data.store import Store, open_store
-from data.store.run_tags import LABEL, checked_tag, read_tag
+from clueline.dashboard.cli.progress import CommandRefused, checked, print_remarks, progress_bar, seed_empty_store
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads.summaries import runs_below_the_line
+from clueline.data.importing import column_mapping
+from clueline.data.importing.distributed_import import (
+    Group,
+    PreparedRuns,
+    groups_of_file,
+    merge_groups,
+    parquet_files,
+    prepare,
+    publish,
+)
+from clueline.data.importing.ingest import import_paths, open_dry_run
+from clueline.data.importing.report import Refused, Report
+from clueline.data.importing.seed import SAMPLES
+from clueline.data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, ImportOptions
+from clueline.data.plurals import counted
+from clueline.data.readers import formats, readers
+from clueline.data.recalibration_maps import SCORE_MAPS
+from clueline.data.store import Store, open_store
+from clueline.data.store.run_tags import LABEL, checked_tag, read_tag
 
 Command = Callable[..., None]
 

@@ -1,4 +1,4 @@
-"""``python -m dashboard mcp``: the views as tools for agents, by the Model Context Protocol over standard input and output."""
+"""``clueline mcp``: the views as tools for agents, by the Model Context Protocol over standard input and output."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from dashboard.cli.progress import CommandRefused
-from dashboard.registry.addresses import PART, ROUTES, Route
-from dashboard.registry.views import filled_path
-from dashboard.settings import TOKEN, VERSION, Settings
-from queries.selection import Selection
-from queries.selection.view_parameters_base import declared_fields, key_form
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.registry.addresses import PART, ROUTES, Route
+from clueline.dashboard.registry.views import filled_path
+from clueline.dashboard.settings import TOKEN, VERSION, Settings
+from clueline.queries.selection import Selection
+from clueline.queries.selection.view_parameters_base import declared_fields, key_form
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -58,7 +58,7 @@ def mcp_command(settings: Settings, token: str | None, token_file: Path | None) 
         from mcp.server.stdio import stdio_server
     except ImportError:
         raise CommandRefused("This needs the package mcp: pip install mcp") from None
-    from dashboard.app import create_app
+    from clueline.dashboard.app import create_app
 
     server = tool_server(create_app(settings), token)
 

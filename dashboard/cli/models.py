@@ -1,14 +1,14 @@
-"""``python -m dashboard models``."""
+"""``clueline models``."""
 
 from __future__ import annotations
 
 import click
 
-from dashboard.settings import Settings
-from data.plurals import counted
-from data.store import open_store
-from data.store.models import FACTS, describe, dismiss, merge, rename, split
-from queries.models import models
+from clueline.dashboard.settings import Settings
+from clueline.data.plurals import counted
+from clueline.data.store import open_store
+from clueline.data.store.models import FACTS, describe, dismiss, merge, rename, split
+from clueline.queries.models import models
 
 
 @click.group("models", invoke_without_command=True)

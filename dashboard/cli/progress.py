@@ -12,21 +12,21 @@ from typing import Any
 
 import click
 
-from dashboard.access.signed_links import read_end
-from dashboard.http.messages import error_message
-from data.importing.ingest import Progress
-from data.importing.report import Hint, Problem, ProblemKind, Refused, Report
-from data.importing.seed import seed
-from data.importing.staging import REPEATS
-from data.play_sessions.session_definition import SessionError
-from data.plurals import counted
-from data.store import Store, StoreError
-from data.store.gradings import NoSuchGuess
-from data.store.models import BadModel
-from data.store.run_tags import BadTag
-from data.store.run_withdrawal import NoSuchRun
-from data.store.tokens_and_readers import TokenError
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.access.signed_links import read_end
+from clueline.dashboard.http.messages import error_message
+from clueline.data.importing.ingest import Progress
+from clueline.data.importing.report import Hint, Problem, ProblemKind, Refused, Report
+from clueline.data.importing.seed import seed
+from clueline.data.importing.staging import REPEATS
+from clueline.data.play_sessions.session_definition import SessionError
+from clueline.data.plurals import counted
+from clueline.data.store import Store, StoreError
+from clueline.data.store.gradings import NoSuchGuess
+from clueline.data.store.models import BadModel
+from clueline.data.store.run_tags import BadTag
+from clueline.data.store.run_withdrawal import NoSuchRun
+from clueline.data.store.tokens_and_readers import TokenError
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
@@ -36,7 +36,7 @@ HINTS: dict[Hint, str] = {
     "classes": "add --classes A,B,C",
     "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",
-    "dataset_upload": "use python -m dashboard import",
+    "dataset_upload": "use clueline import",
     "format": "say which one with --as FORMAT",
     "map": "--map isotonic or --map logistic makes probabilities of them, fitted to other questions",
     "model": "add --model NAME",
@@ -163,9 +163,7 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
         options += [] if options else ["--repeats", REPEATS[0]]
         others += [f"--repeats {repeats}" for repeats in REPEATS if repeats not in options]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
-    lines = [
-        f"For example: python -m dashboard {shlex.join([*click.get_current_context().meta['dashboard.arguments'], *options])}"
-    ]
+    lines = [f"For example: clueline {shlex.join([*click.get_current_context().meta['clueline.arguments'], *options])}"]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``python -m dashboard report`` and ``view``: pages as files, and the response of a JSON address, without a server."""
+"""``clueline report`` and ``view``: pages as files, and the response of a JSON address, without a server."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import click
 import msgspec
 
-from dashboard.access import signed_links
-from dashboard.cli.progress import CommandRefused, seed_empty_store
-from dashboard.settings import Settings
-from data.store import open_store
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.cli.progress import CommandRefused, seed_empty_store
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from dashboard.views.report.site import Site
+    from clueline.dashboard.views.report.site import Site
 
 PREFIX = "/api/v1/"
 PAGES_OF_A_PROCESS = 50  # at least: a process takes as long to start as some dozen pages
@@ -57,9 +57,9 @@ def report_command(
     """
     if (output is None) == (site is None) or bool(views) != (output is not None):
         raise click.UsageError("Name views and --output FILE, or --site FOLDER.")
-    from dashboard.app import create_app  # imported here because they load slowly
-    from dashboard.service import service
-    from dashboard.views.report.file import report_file
+    from clueline.dashboard.app import create_app  # imported here because they load slowly
+    from clueline.dashboard.service import service
+    from clueline.dashboard.views.report.file import report_file
 
     # With as many workers as a server can have, each query runs in one thread: here, queries are many and small.
     settings = msgspec.structs.replace(settings, store=store or settings.store, workers=4)
@@ -91,8 +91,8 @@ def _reading(app: Flask, public: bool) -> AbstractContextManager[object]:
 
 def _write_site(settings: Settings, public: bool, folder: Path, dataset: str | None, url: str) -> int:
     """Write a site and return the number of its pages. Many are shared out among processes, one for each core."""
-    from dashboard.service import service
-    from dashboard.views.report.site import Site
+    from clueline.dashboard.service import service
+    from clueline.dashboard.views.report.site import Site
 
     site = Site(folder, service().facets(dataset).dataset, url)
     site.prepare()
@@ -106,7 +106,7 @@ def _write_site(settings: Settings, public: bool, folder: Path, dataset: str | N
 
 
 def _write_share(settings: Settings, public: bool, site: Site, share: int, shares: int) -> None:
-    from dashboard.app import create_app
+    from clueline.dashboard.app import create_app
 
     with _reading(create_app(settings), public):
         site.write(share, shares)
@@ -124,8 +124,8 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
     which-ece, triptych, power, teams or any other GET address. This reads the store directly, so it needs neither a server nor a
     token. Put ADDRESS in quotes, because shells interpret "&" and "?".
     """
-    from dashboard.app import create_app
-    from dashboard.registry.addresses import answer_of, readable_addresses  # imported here because they load slowly
+    from clueline.dashboard.app import create_app
+    from clueline.dashboard.registry.addresses import answer_of, readable_addresses  # imported here because they load slowly
 
     parts = urlsplit(address)
     path = PREFIX + unquote(parts.path).removeprefix(PREFIX).lstrip("/")

@@ -1,4 +1,4 @@
-"""``python -m dashboard score``: computes the metrics of a file without storing it, as JSON or as a readable table."""
+"""``clueline score``: computes the metrics of a file without storing it, as JSON or as a readable table."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.cli.importing import file_options, import_options
-from dashboard.cli.progress import print_remarks, progress_bar, refusal
-from dashboard.http.messages import message_with_allowed
-from dashboard.registry.keys import MetricsParameters
-from dashboard.settings import Settings
-from dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
-from data.importing.ingest import DryRun, open_dry_run
-from data.importing.report import Refused
-from data.plurals import counted
-from data.store import open_store
-from queries.leaderboard import Leaderboard, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.selection import read_address, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.reference_people import with_people
+from clueline.dashboard.cli.importing import file_options, import_options
+from clueline.dashboard.cli.progress import print_remarks, progress_bar, refusal
+from clueline.dashboard.http.messages import message_with_allowed
+from clueline.dashboard.registry.keys import MetricsParameters
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
+from clueline.data.importing.ingest import DryRun, open_dry_run
+from clueline.data.importing.report import Refused
+from clueline.data.plurals import counted
+from clueline.data.store import open_store
+from clueline.queries.leaderboard import Leaderboard, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection import read_address, read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.reference_people import with_people
 
 Pairs = Sequence[tuple[str, str]]
 CONVENTIONS = ("binning", "human", "beta", "t", "failed", "common")  # options that are keys of a selection

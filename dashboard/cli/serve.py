@@ -1,4 +1,4 @@
-"""``python -m dashboard serve``: starts the server."""
+"""``clueline serve``: starts the server."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.access.rights import is_loopback
-from dashboard.cli.progress import CommandRefused, seed_empty_store
-from dashboard.process.server import LINK, address
-from dashboard.settings import Settings, environment_variable, read_setting
-from data.importing.report import Refused
-from data.store import OlderStore, Store, StoreError, open_store
-from data.store.tokens_and_readers import MINUTES, TokenError, Tokens, new_code
+from clueline.dashboard.access.rights import is_loopback
+from clueline.dashboard.cli.progress import CommandRefused, seed_empty_store
+from clueline.dashboard.process.server import LINK, address
+from clueline.dashboard.settings import Settings, environment_variable, read_setting
+from clueline.data.importing.report import Refused
+from clueline.data.store import OlderStore, Store, StoreError, open_store
+from clueline.data.store.tokens_and_readers import MINUTES, TokenError, Tokens, new_code
 
 PATIENCE = 2.0  # seconds to wait for the port to become free
 
@@ -62,7 +62,7 @@ def serve(settings: Settings, opens: bool, **overrides: Any) -> None:
     sys.stdout.flush()
     if link and opens and _has_browser():
         os.environ[LINK] = link  # every user of this machine can read the arguments of a process
-    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.server"])
+    os.execv(sys.executable, [sys.executable, "-m", "clueline.dashboard.process.server"])
 
 
 def _print_link(settings: Settings, store: Store) -> str | None:

@@ -1,4 +1,4 @@
-"""``python -m dashboard invite`` and ``collect``: sessions in which people answer questions."""
+"""``clueline invite`` and ``collect``: sessions in which people answer questions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import click
 
-from dashboard.access.rights import is_loopback, is_public
-from dashboard.cli.progress import END_DATE, print_report, seed_empty_store
-from dashboard.settings import Settings
-from data.play_sessions.careless_players import flag_players
-from data.play_sessions.session_definition import ModeKey
-from data.play_sessions.session_run import collect, finished_questions
-from data.play_sessions.sessions import (
+from clueline.dashboard.access.rights import is_loopback, is_public
+from clueline.dashboard.cli.progress import END_DATE, print_report, seed_empty_store
+from clueline.dashboard.settings import Settings
+from clueline.data.play_sessions.careless_players import flag_players
+from clueline.data.play_sessions.session_definition import ModeKey
+from clueline.data.play_sessions.session_run import collect, finished_questions
+from clueline.data.play_sessions.sessions import (
     CONSENT,
     DEFAULT,
     MAX_CHECKS,
@@ -26,9 +26,9 @@ from data.play_sessions.sessions import (
     links_of,
     read_session,
 )
-from data.store import open_store
-from data.store.audit import Audit
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.tokens_and_readers import Tokens
 
 
 @click.command("invite")
@@ -76,7 +76,7 @@ def invite(
     if is_public(dataset, settings.read, Tokens(store.register).record()):
         click.echo(
             f"Everybody can read {dataset} on this server meanwhile, its answers too. To prevent it: "
-            f"python -m dashboard datasets private {dataset}",
+            f"clueline datasets private {dataset}",
             err=True,
         )
 

@@ -1,4 +1,4 @@
-"""``python -m dashboard backup``, ``restore``, ``migrate``, ``lake``, ``verify`` and ``repair``."""
+"""``clueline backup``, ``restore``, ``migrate``, ``lake``, ``verify`` and ``repair``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress import CommandRefused
-from dashboard.settings import Settings
-from data.plurals import counted
-from data.store import OtherVersion, Store, StoreError, open_store
-from data.store.backup import back_up, copy_store, intact_version, restore_backup
-from data.store.ducklake import make_lake
-from data.store.register import EMPTY
-from data.store.repair import VersionOnDisk, damage_of, lost_runs, repair_objects, versions_on_disk
-from data.store.run_files import damaged_object
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.settings import Settings
+from clueline.data.plurals import counted
+from clueline.data.store import OtherVersion, Store, StoreError, open_store
+from clueline.data.store.backup import back_up, copy_store, intact_version, restore_backup
+from clueline.data.store.ducklake import make_lake
+from clueline.data.store.register import EMPTY
+from clueline.data.store.repair import VersionOnDisk, damage_of, lost_runs, repair_objects, versions_on_disk
+from clueline.data.store.run_files import damaged_object
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 
 @click.command()
@@ -129,7 +129,7 @@ def verify(settings: Settings) -> None:
     if isinstance(damage, OtherVersion):
         raise damage
     if isinstance(damage, StoreError):
-        raise CommandRefused("The store is damaged. To repair it: python -m dashboard repair")
+        raise CommandRefused("The store is damaged. To repair it: clueline repair")
     if damage is not None:
         raise CommandRefused("The tokens are damaged.")
     if lost_sessions:

@@ -1,4 +1,4 @@
-"""``python -m dashboard token`` and ``sign``."""
+"""``clueline token`` and ``sign``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import click
 from werkzeug.exceptions import HTTPException
 
-from dashboard.access import signed_links
-from dashboard.cli.progress import END_DATE, CommandRefused
-from dashboard.settings import Settings
-from data.store import open_store
-from data.store.tokens_and_readers import RIGHTS, Right, Tokens
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.cli.progress import END_DATE, CommandRefused
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import RIGHTS, Right, Tokens
 
 
 @click.group("token")
@@ -91,10 +91,10 @@ def sign(settings: Settings, link: str | None, until: datetime | None, revoke_al
 
 def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:
     """Return the dataset that an address is about. Raises ``CommandRefused`` for an unknown or invalid address."""
-    from dashboard.app import create_app  # imported here because it loads slowly
-    from dashboard.registry.pages import check_page, find_page, read_page
-    from dashboard.service import service
-    from queries.runs import run
+    from clueline.dashboard.app import create_app  # imported here because it loads slowly
+    from clueline.dashboard.registry.pages import check_page, find_page, read_page
+    from clueline.dashboard.service import service
+    from clueline.queries.runs import run
 
     app = create_app(settings)
     try:

@@ -1,4 +1,4 @@
-"""``python -m dashboard watch``: imports finished logs and tables from a folder or a bucket as they appear."""
+"""``clueline watch``: imports finished logs and tables from a folder or a bucket as they appear."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from dashboard.cli.importing import repeats_and_align
-from dashboard.cli.progress import CommandRefused
-from dashboard.settings import Settings
-from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
-from dashboard.uploads.watching import EVERY, Watch, WatchedFile, watch, watched_files
-from data.importing.staging import ImportOptions
-from data.plurals import counted
-from data.store import Store, open_store
+from clueline.dashboard.cli.importing import repeats_and_align
+from clueline.dashboard.cli.progress import CommandRefused
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
+from clueline.dashboard.uploads.watching import EVERY, Watch, WatchedFile, watch, watched_files
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.plurals import counted
+from clueline.data.store import Store, open_store
 
 log = logging.getLogger(__name__)
 BETWEEN_TWO = 2.0  # seconds between the looks of --once

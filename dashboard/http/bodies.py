@@ -15,8 +15,8 @@ import msgspec
 import polars as pl
 from flask import Response, request
 
-from data.store.query_to_file import Form
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store.query_to_file import Form
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 T = TypeVar("T")
 # Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from flask import Flask, Response, g, has_request_context, request
 from pythonjsonlogger.orjson import OrjsonFormatter
 
-from dashboard.settings import Settings
+from clueline.dashboard.settings import Settings
 
 HEADER = "X-Request-ID"
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")  # an id that we accept from a client or a proxy
@@ -64,7 +64,7 @@ def configure(settings: Settings, request: str = "") -> None:
     handler.setFormatter(LineFormatter(settings.log_format, request))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
-    logging.getLogger("dashboard").setLevel(settings.log_level.upper())
+    logging.getLogger("clueline").setLevel(settings.log_level.upper())
     logging.getLogger("clueline.audit").setLevel(logging.INFO)  # logged at any log level
 
 

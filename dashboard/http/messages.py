@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from data.plurals import counted
-from data.store import Store, StoreError
-from queries.changes import ChangedRun, VersionChanges
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.plurals import counted
+from clueline.data.store import Store, StoreError
+from clueline.queries.changes import ChangedRun, VersionChanges
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 # By the remedy of a store error, and by the code of a bad request.
 COMMANDS = {
-    "repair": "To repair it: python -m dashboard repair",
-    "repair if damaged": "If it is damaged: python -m dashboard repair",
-    "migrate": "To upgrade it to this version: python -m dashboard migrate",
-    "empty_store": "To fill it: python -m dashboard import PATH",
+    "repair": "To repair it: clueline repair",
+    "repair if damaged": "If it is damaged: clueline repair",
+    "migrate": "To upgrade it to this version: clueline migrate",
+    "empty_store": "To fill it: clueline import PATH",
 }
 
 

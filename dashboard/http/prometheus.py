@@ -16,7 +16,7 @@ from prometheus_client.core import InfoMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from dashboard.settings import VERSION
+from clueline.dashboard.settings import VERSION
 
 ADDRESS = "/metrics-prometheus"
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus_client's environment variable

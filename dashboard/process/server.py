@@ -1,4 +1,4 @@
-"""Runs the app under gunicorn: ``python -m dashboard.process.server``, which ``python -m dashboard serve`` becomes.
+"""Runs the app under gunicorn: ``python -m clueline.dashboard.process.server``, which ``clueline serve`` becomes.
 
 Nothing here may import DuckDB or polars before the workers are forked, because neither survives a fork.
 """
@@ -18,9 +18,9 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from dashboard.http import logs
-from dashboard.settings import Settings, read_settings
-from dashboard.uploads.end_with_parent import end_with
+from clueline.dashboard.http import logs
+from clueline.dashboard.settings import Settings, read_settings
+from clueline.dashboard.uploads.end_with_parent import end_with
 
 THREADS = 128  # per worker; dashboard/cache.py keeps some of them free from computing
 LINK = "OPENED_WHEN_READY"  # environment variable with what to open in a browser
@@ -57,7 +57,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "dashboard.http.slow_clients.Worker",
+            "worker_class": "clueline.dashboard.http.slow_clients.Worker",
             "threads": THREADS,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, gunicorn's maximum, because an address can name many runs
@@ -83,11 +83,11 @@ class Server(BaseApplication):
 
     def load(self) -> Any:
         """Create the app of one worker."""
-        from dashboard.app import create_app
+        from clueline.dashboard.app import create_app
 
         self.app = create_app(self.settings)
         if self.settings.watch:
-            from dashboard.uploads.watching import keep_watching
+            from clueline.dashboard.uploads.watching import keep_watching
 
             keep_watching(self._service(self.app).store, self.settings.watch)
         return self.app
@@ -102,7 +102,7 @@ class Server(BaseApplication):
         return self.settings.drain_notice_seconds
 
     def _service(self, app: Flask) -> Any:
-        from dashboard.service import EXTENSION
+        from clueline.dashboard.service import EXTENSION
 
         return app.extensions[EXTENSION]
 

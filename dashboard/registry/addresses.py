@@ -13,18 +13,18 @@ from typing import Any, Concatenate, TypeVar
 from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard.access import signed_links
-from dashboard.access.providers import RequestDenied
-from dashboard.http.bodies import error_response
-from dashboard.http.messages import error_message, public_message, what_changed
-from dashboard.registry.run_names import with_names
-from dashboard.service import service
-from data.store import StoreError
-from data.store.tokens_and_readers import Right, TokenError
-from queries.changes import version_changes
-from queries.selection import Request, Selection, read_parameters
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import NoParameters, P, Parameters
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.http.bodies import error_response
+from clueline.dashboard.http.messages import error_message, public_message, what_changed
+from clueline.dashboard.registry.run_names import with_names
+from clueline.dashboard.service import service
+from clueline.data.store import StoreError
+from clueline.data.store.tokens_and_readers import Right, TokenError
+from clueline.queries.changes import version_changes
+from clueline.queries.selection import Request, Selection, read_parameters
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import NoParameters, P, Parameters
 
 api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dashboard.service import service
-from data.importing.seed import SAMPLES
-from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
-from queries.buzzing import Rules, best_thresholds
-from queries.compare import comparisons
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.models import (
+from clueline.dashboard.service import service
+from clueline.data.importing.seed import SAMPLES
+from clueline.queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
+from clueline.queries.buzzing import Rules, best_thresholds
+from clueline.queries.compare import comparisons
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions, Metric
+from clueline.queries.models import (
     ModelAcross,
     Versions,
     baseline_of,
@@ -24,15 +24,15 @@ from queries.models import (
     models,
     versions,
 )
-from queries.question import Question, question
-from queries.questions import QuestionOrder, QuestionPage, ordered_questions, question_details, question_page
-from queries.reliability import reliability
-from queries.run_names import run_parts
-from queries.runs import selected_runs as runs_of_selection
-from queries.selection import Selection
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import named_key
+from clueline.queries.question import Question, question
+from clueline.queries.questions import QuestionOrder, QuestionPage, ordered_questions, question_details, question_page
+from clueline.queries.reliability import reliability
+from clueline.queries.run_names import run_parts
+from clueline.queries.runs import selected_runs as runs_of_selection
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import named_key
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:

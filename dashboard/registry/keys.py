@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Annotated, get_args
 from urllib.parse import parse_qsl, urlencode
 
-from queries.across import ROWS, Rows
-from queries.engine.primary_metric import primary_metric
-from queries.engine.reliability_diagrams import BANDS
-from queries.gradings import SHOWN
-from queries.items import MAX_ITEMS, Order
-from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
-from queries.questions import FACTS, read_sort
-from queries.selection import CONVENTIONS, Selection, read_address
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import (
+from clueline.queries.across import ROWS, Rows
+from clueline.queries.engine.primary_metric import primary_metric
+from clueline.queries.engine.reliability_diagrams import BANDS
+from clueline.queries.gradings import SHOWN
+from clueline.queries.items import MAX_ITEMS, Order
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions, Metric
+from clueline.queries.questions import FACTS, read_sort
+from clueline.queries.selection import CONVENTIONS, Selection, read_address
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import (
     BadRequest,
     Choice,
     Choices,
@@ -31,7 +31,7 @@ from queries.selection.parameter_kinds import (
     Texts,
     Whole,
 )
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 # Metrics of the leaderboard. Metrics that penalise bad guesses come first, then accuracy, because calibration should be read
 # together with it.

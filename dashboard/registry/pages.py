@@ -9,17 +9,17 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.http.paths import SELECTION, address, question_path
-from dashboard.registry.keys import Items, ItemsKeys
-from dashboard.registry.views import Cited
-from dashboard.service import service
-from data.store import StoreError
-from queries.drafts import DraftText
-from queries.runs import run as run_facts
-from queries.selection import Request, Selection
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
-from queries.selection.view_parameters_base import P, Parameters
+from clueline.dashboard.http.paths import SELECTION, address, question_path
+from clueline.dashboard.registry.keys import Items, ItemsKeys
+from clueline.dashboard.registry.views import Cited
+from clueline.dashboard.service import service
+from clueline.data.store import StoreError
+from clueline.queries.drafts import DraftText
+from clueline.queries.runs import run as run_facts
+from clueline.queries.selection import Request, Selection
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
+from clueline.queries.selection.view_parameters_base import P, Parameters
 
 PLACES = ("Overview", "Calibration", "When to answer", "Questions", "Compare", "People", "Data", "Add results", "Help")
 SHARED_KEYS = (*Selection.kinds(), SELECTION, "pin", "version")  # keys that every page takes and that links between pages keep

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from flask import Response
 
-from dashboard.service import service
-from queries.run_names import DatasetParts, dataset_of_run, distinct_names, run_parts
+from clueline.dashboard.service import service
+from clueline.queries.run_names import DatasetParts, dataset_of_run, distinct_names, run_parts
 
 RUN_ID = re.compile(rb'"([0-9a-f]{16})"')  # as JSON holds it
 

@@ -11,17 +11,17 @@ from urllib.parse import quote
 
 from flask import Response
 
-from dashboard.http.bodies import csv_response, json_response
-from dashboard.registry.addresses import PART, add
-from dashboard.registry.run_names import names_if_alike
-from dashboard.registry.tables import Column, Table, column
-from dashboard.service import service
-from queries.engine.bootstrap import REPLICATES, SEED
-from queries.engine.inference import FEW_OUTCOMES, SMALL_SAMPLE
-from queries.metrics import Metric
-from queries.questions import ids_ending_in_csv
-from queries.selection import Request
-from queries.selection.view_parameters_base import P
+from clueline.dashboard.http.bodies import csv_response, json_response
+from clueline.dashboard.registry.addresses import PART, add
+from clueline.dashboard.registry.run_names import names_if_alike
+from clueline.dashboard.registry.tables import Column, Table, column
+from clueline.dashboard.service import service
+from clueline.queries.engine.bootstrap import REPLICATES, SEED
+from clueline.queries.engine.inference import FEW_OUTCOMES, SMALL_SAMPLE
+from clueline.queries.metrics import Metric
+from clueline.queries.questions import ids_ending_in_csv
+from clueline.queries.selection import Request
+from clueline.queries.selection.view_parameters_base import P
 
 A = TypeVar("A")
 PREFIX = "/api/v1/"

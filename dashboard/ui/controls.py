@@ -20,16 +20,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
-from dashboard.registry.run_names import names_of
-from dashboard.service import service
-from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.text import distinct_short_names
-from queries.selection import Selection
-from queries.selection.facets import Facets
-from queries.selection.filters import Control, Filter, MenuControl, Narrows, RangeControl, SelectionKey, TextControl, Value
-from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, format_number
-from queries.selection.view_parameters_base import kind_of, split_key
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.html import aria, data, page_link
+from clueline.dashboard.ui.text import distinct_short_names
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.filters import (
+    Control,
+    Filter,
+    MenuControl,
+    Narrows,
+    RangeControl,
+    SelectionKey,
+    TextControl,
+    Value,
+)
+from clueline.queries.selection.parameter_kinds import MAX_VALUE_LENGTH, format_number
+from clueline.queries.selection.view_parameters_base import kind_of, split_key
 
 MAX_UNSEARCHED = 20  # choices of a menu without a search box
 DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # between two runs, that a menu offers

@@ -15,7 +15,7 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import children_of, content_markup, is_read_only, markup
+from clueline.dashboard.ui.html import children_of, content_markup, is_read_only, markup
 
 Json = Any  # anything that orjson can write, with components in it
 # Roles of components that show a value of the address. If the user set the value, they already show it.

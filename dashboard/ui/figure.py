@@ -12,10 +12,10 @@ from typing import Any
 from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import data
-from dashboard.ui.text import brackets, distinct_short_names, short
-from queries.metrics import Metric
-from queries.rankings import RankCorrelation
+from clueline.dashboard.ui.html import data
+from clueline.dashboard.ui.text import brackets, distinct_short_names, short
+from clueline.queries.metrics import Metric
+from clueline.queries.rankings import RankCorrelation
 
 CONFIG: Any = {
     "displaylogo": False,

@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
-from dashboard.settings import VERSION
-from dashboard.ui.html import aria, data, page_link
-from dashboard.ui.text import shorten_middle
-from data.importing.seed import SAMPLES
-from data.plurals import counted
-from queries.datasets import Dataset
-from queries.selection import Selection
-from queries.selection.facets import Facets
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.settings import VERSION
+from clueline.dashboard.ui.html import aria, data, page_link
+from clueline.dashboard.ui.text import shorten_middle
+from clueline.data.importing.seed import SAMPLES
+from clueline.data.plurals import counted
+from clueline.queries.datasets import Dataset
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import Facets
 
 Pages = Sequence[tuple[str, str]]  # path and title of each
 HELP = "Help"

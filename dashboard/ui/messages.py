@@ -10,29 +10,29 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.messages import error_message, what_changed
-from dashboard.http.paths import address
-from dashboard.registry.pages import Page, PageRequest, Pairs
-from dashboard.registry.run_names import names_of
-from dashboard.service import service
-from dashboard.ui.html import banner, choices, note, page_link, panel
-from dashboard.ui.runs import run_names
-from dashboard.ui.text import enumerated, percent, short
-from data.plurals import counted
-from queries.changes import version_changes
-from queries.datasets import Dataset
-from queries.engine.common_questions import Coverage, coverage
-from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
-from queries.engine.units import UnitCounts, count_units
-from queries.gradings import GradingCoverage, grading_coverage
-from queries.leaderboard import GradingDisagreement, GradingLeader, grading_disagreement
-from queries.metrics import CATALOGUE
-from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
-from queries.runs import RunFacts, run
-from queries.selection import Selection
-from queries.selection.facets import AGES, QUESTION, YEARS, Facets
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import kind_of
+from clueline.dashboard.http.messages import error_message, what_changed
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.pages import Page, PageRequest, Pairs
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.html import banner, choices, note, page_link, panel
+from clueline.dashboard.ui.runs import run_names
+from clueline.dashboard.ui.text import enumerated, percent, short
+from clueline.data.plurals import counted
+from clueline.queries.changes import version_changes
+from clueline.queries.datasets import Dataset
+from clueline.queries.engine.common_questions import Coverage, coverage
+from clueline.queries.engine.question_difficulties import FROM_RUNS, UNTESTED
+from clueline.queries.engine.units import UnitCounts, count_units
+from clueline.queries.gradings import GradingCoverage, grading_coverage
+from clueline.queries.leaderboard import GradingDisagreement, GradingLeader, grading_disagreement
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
+from clueline.queries.runs import RunFacts, run
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import AGES, QUESTION, YEARS, Facets
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import kind_of
 
 MAX_LINKS = 24
 TITLES = {
@@ -160,7 +160,7 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
         f"No {what} yet",
         html.P(people) if facets.human_teams else None,
         html.P([needs, upload, ", or with"]),
-        html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
+        html.P(html.Code(f"clueline import FILE --dataset {facets.dataset} --model NAME")),
         html.P(["Its questions as prompts for a model: ", *prompts(facets.dataset)]),
     )
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.controls import menu
-from dashboard.ui.html import note, section
-from dashboard.ui.table import Body, Cell, PageColumn, html_table
-from dashboard.ui.text import short
-from queries.metrics import Metric
-from queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
+from clueline.dashboard.ui.controls import menu
+from clueline.dashboard.ui.html import note, section
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table
+from clueline.dashboard.ui.text import short
+from clueline.queries.metrics import Metric
+from clueline.queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
 
 def published_menu(key: str, by: str | None = None) -> Component | None:

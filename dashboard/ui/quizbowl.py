@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import page_link
-from dashboard.ui.table import Cell, PageColumn
-from dashboard.ui.text import DASH
+from clueline.dashboard.ui.html import page_link
+from clueline.dashboard.ui.table import Cell, PageColumn
+from clueline.dashboard.ui.text import DASH
 
 STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "u": "u", "sub": "sub", "sup": "sup"}  # styles of tags
 # Tags that count as markup, and entities, each of which is one character. Tags without a style are dropped.

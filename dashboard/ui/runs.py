@@ -14,19 +14,19 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from dash import html
 
-from dashboard.registry.composed import selected_runs
-from dashboard.registry.pages import PageRequest
-from dashboard.registry.run_names import names_of
-from dashboard.service import service
-from dashboard.ui.figure import INK, OTHERS, PlotlyJson, end_labels, label_margin, plain
-from dashboard.ui.html import aria, data
-from dashboard.ui.table import Content, PageColumn, columns_by, html_table
-from dashboard.ui.text import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, distinct_short_names, shorten_middle
-from data.plurals import counted
-from queries.leaderboard import leaderboard
-from queries.metrics import Metric
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import Choice
+from clueline.dashboard.registry.composed import selected_runs
+from clueline.dashboard.registry.pages import PageRequest
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.figure import INK, OTHERS, PlotlyJson, end_labels, label_margin, plain
+from clueline.dashboard.ui.html import aria, data
+from clueline.dashboard.ui.table import Content, PageColumn, columns_by, html_table
+from clueline.dashboard.ui.text import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from clueline.data.plurals import counted
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import Metric
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import Choice
 
 NEAR = 0.011  # between a mark of a table and the point of a line that it shows
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css

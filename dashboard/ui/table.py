@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.tables import Table
-from dashboard.ui.html import aria, data
-from dashboard.ui.text import DASH, brackets, short
+from clueline.dashboard.registry.tables import Table
+from clueline.dashboard.ui.html import aria, data
+from clueline.dashboard.ui.text import DASH, brackets, short
 
 Content = str | Component | Sequence[Any] | None
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dash import MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.ui.controls import control, threshold_box
-from dashboard.ui.figure import rounded
-from dashboard.ui.html import aria, data
-from dashboard.ui.runs import RunStyle, swatch
-from dashboard.ui.text import CURVE_NAMES, percent, short
-from queries.buzzing import ThresholdExplorer
-from queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
+from clueline.dashboard.ui.controls import control, threshold_box
+from clueline.dashboard.ui.figure import rounded
+from clueline.dashboard.ui.html import aria, data
+from clueline.dashboard.ui.runs import RunStyle, swatch
+from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
+from clueline.queries.buzzing import ThresholdExplorer
+from clueline.queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
 MAX_SLIDERS = 8  # more rows of sliders would push everything else down

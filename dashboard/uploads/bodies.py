@@ -14,8 +14,8 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
-from dashboard.access.providers import RequestDenied
-from data.store import StoreError
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
 MAX_FIELD_BYTES = 8 * 2**20  # bytes of the fields of a form, without the file

@@ -1,4 +1,4 @@
-"""Imports an uploaded file in its own process, which can be ended: ``python -m dashboard.uploads.import_process``.
+"""Imports an uploaded file in its own process, which can be ended: ``python -m clueline.dashboard.uploads.import_process``.
 
 That way a hostile file cannot exhaust the memory or time of the worker that serves readers.
 """
@@ -20,34 +20,34 @@ from threading import BoundedSemaphore, Lock
 
 import msgspec
 
-from dashboard.http import logs
-from dashboard.http.messages import error_message
-from dashboard.settings import read_settings
-from dashboard.uploads.end_with_parent import watch_parent
-from dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
-from data.importing.column_mapping import MAPPINGS, BadMapping, keep_read_mapping
-from data.importing.ingest import Content, DryRun, import_paths, open_dry_run
-from data.importing.report import FirstRows, Hint, Problem, Refused, Report
-from data.importing.staging import ImportOptions
-from data.scratch_folders import keep
-from data.store import Snapshot, Store, StoreError, open_store
-from queries.datasets import Dataset, describe_dataset
-from queries.gradings import GradeReview, uncertain_grades
-from queries.leaderboard import Leaderboard, leaderboard
-from queries.metrics import METRICS
-from queries.query_time_limit import Abandoned
-from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
-from queries.selection import read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.http import logs
+from clueline.dashboard.http.messages import error_message
+from clueline.dashboard.settings import read_settings
+from clueline.dashboard.uploads.end_with_parent import watch_parent
+from clueline.dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
+from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, keep_read_mapping
+from clueline.data.importing.ingest import Content, DryRun, import_paths, open_dry_run
+from clueline.data.importing.report import FirstRows, Hint, Problem, Refused, Report
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.scratch_folders import keep
+from clueline.data.store import Snapshot, Store, StoreError, open_store
+from clueline.queries.datasets import Dataset, describe_dataset
+from clueline.queries.gradings import GradeReview, uncertain_grades
+from clueline.queries.leaderboard import Leaderboard, leaderboard
+from clueline.queries.metrics import METRICS
+from clueline.queries.query_time_limit import Abandoned
+from clueline.queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
+from clueline.queries.selection import read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 MEMORY_LIMIT = "1GB"  # for DuckDB, which spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
 AT_ONCE = 2  # jobs at the same time per worker
 LOOK_INTERVAL = 1.0  # seconds between checks whether somebody still waits
 
-log = logging.getLogger("dashboard.uploads.import_process")  # this module runs as __main__
+log = logging.getLogger("clueline.dashboard.uploads.import_process")  # this module runs as __main__
 
 
 class ImportJob(msgspec.Struct):
@@ -325,7 +325,7 @@ class ImportProcesses:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "dashboard.uploads.import_process"]
+    command = [sys.executable, "-m", "clueline.dashboard.uploads.import_process"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True)
 
 

@@ -1,4 +1,4 @@
-"""Summary of the runs of a file, for the response to an upload and for ``python -m dashboard score --json``."""
+"""Summary of the runs of a file, for the response to an upload and for ``clueline score --json``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from data.importing.report import rows_without_answer
-from data.plurals import counted
-from data.store import Snapshot
-from data.store.answer_states import OTHER_STATES
-from queries.engine.common_questions import coverage
-from queries.runs import run
-from queries.selection import Selection
+from clueline.data.importing.report import rows_without_answer
+from clueline.data.plurals import counted
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import OTHER_STATES
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.runs import run
+from clueline.queries.selection import Selection
 
 
 class IncomingRun(msgspec.Struct):

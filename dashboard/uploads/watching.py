@@ -1,4 +1,6 @@
-"""Imports finished logs and tables from a folder or a bucket, each once. In a server: ``python -m dashboard.uploads.watching``.
+"""Imports finished logs and tables from a folder or a bucket, each once.
+
+In a server: ``python -m clueline.dashboard.uploads.watching``.
 
 Each file is copied and imported like an upload, so it is stored as a whole or not at all. Runs are known by
 their content, so a file that is read again, because a process was killed before it could note what became of it, adds nothing.
@@ -29,10 +31,10 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, S3Store
 
-from dashboard.http import logs
-from dashboard.settings import environment_variable, read_settings
-from dashboard.uploads.end_with_parent import watch_parent
-from dashboard.uploads.import_process import (
+from clueline.dashboard.http import logs
+from clueline.dashboard.settings import environment_variable, read_settings
+from clueline.dashboard.uploads.end_with_parent import watch_parent
+from clueline.dashboard.uploads.import_process import (
     ROOT,
     Accepted,
     BadRow,
@@ -42,14 +44,14 @@ from dashboard.uploads.import_process import (
     ImportProcesses,
     ImportReport,
 )
-from data.importing.column_mapping import MAPPINGS, BadMapping, kept_mappings
-from data.importing.staging import ImportOptions
-from data.importing.table_files import MAX_UNPACKED_BYTES
-from data.plurals import counted
-from data.readers.inspect_ai import log_status
-from data.scratch_folders import scratch_folder
-from data.store import Store, StoreError, open_store
-from data.store.s3_files import open_bucket
+from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, kept_mappings
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.importing.table_files import MAX_UNPACKED_BYTES
+from clueline.data.plurals import counted
+from clueline.data.readers.inspect_ai import log_status
+from clueline.data.scratch_folders import scratch_folder
+from clueline.data.store import Store, StoreError, open_store
+from clueline.data.store.s3_files import open_bucket
 
 NOTES = "watched.json"  # in the store: what became of each file, so that it is not read again
 LOCK = "watch.lock"
@@ -67,7 +69,7 @@ NOTED_EVERY = 5.0  # seconds, at most, after which it is noted what became of fi
 MAX_TEXT = 1000  # characters of what is said about a file
 SAID = 3  # problems of a file that are said
 
-log = logging.getLogger("dashboard.uploads.watching")  # this module runs as __main__
+log = logging.getLogger("clueline.dashboard.uploads.watching")  # this module runs as __main__
 
 
 class WatchedFile(msgspec.Struct):
@@ -293,7 +295,7 @@ def keep_watching(store: Store, place: str) -> None:
         with (store.local / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the worker that has it ends
             while True:
-                subprocess.run([sys.executable, "-m", "dashboard.uploads.watching"], cwd=ROOT, env=settings, check=False)
+                subprocess.run([sys.executable, "-m", "clueline.dashboard.uploads.watching"], cwd=ROOT, env=settings, check=False)
                 time.sleep(EVERY)
 
     threading.Thread(target=keep, name="watch", daemon=True).start()

@@ -10,15 +10,15 @@ import msgspec
 from flask import Response, current_app
 from werkzeug.exceptions import HTTPException
 
-from dashboard.http.bodies import json_response
-from dashboard.registry.addresses import accept, get, pairs, sentence, writer
-from dashboard.service import service
-from data.store import StoreError
-from data.store.audit import Audit, AuditEvent
-from data.store.tokens_and_readers import TokenError
-from queries.selection import read_parameters
-from queries.selection.parameter_kinds import BadRequest, Text, Texts, Whole
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.dashboard.http.bodies import json_response
+from clueline.dashboard.registry.addresses import accept, get, pairs, sentence, writer
+from clueline.dashboard.service import service
+from clueline.data.store import StoreError
+from clueline.data.store.audit import Audit, AuditEvent
+from clueline.data.store.tokens_and_readers import TokenError
+from clueline.queries.selection import read_parameters
+from clueline.queries.selection.parameter_kinds import BadRequest, Text, Texts, Whole
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 MAX_PAGE_SIZE = 1000
 

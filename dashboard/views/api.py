@@ -15,19 +15,19 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 from werkzeug.datastructures import MultiDict
 
-from dashboard.http.bodies import MIMETYPES, error_response, json_response
-from dashboard.http.paths import SELECTION, address
-from dashboard.registry import addresses
-from dashboard.registry.addresses import PART, Route, accept, get, pairs
-from dashboard.registry.composed import question_order
-from dashboard.registry.views import filled_path
-from dashboard.service import service
-from dashboard.settings import VERSION
-from dashboard.ui.plain_page import plain_page
-from data.store import DamagedStore
-from queries.selection import Selection, read_parameters, selection_keys
-from queries.selection.parameter_kinds import BadRequest, Kind
-from queries.selection.view_parameters_base import NoParameters, declared_fields, key_form
+from clueline.dashboard.http.bodies import MIMETYPES, error_response, json_response
+from clueline.dashboard.http.paths import SELECTION, address
+from clueline.dashboard.registry import addresses
+from clueline.dashboard.registry.addresses import PART, Route, accept, get, pairs
+from clueline.dashboard.registry.composed import question_order
+from clueline.dashboard.registry.views import filled_path
+from clueline.dashboard.service import service
+from clueline.dashboard.settings import VERSION
+from clueline.dashboard.ui.plain_page import plain_page
+from clueline.data.store import DamagedStore
+from clueline.queries.selection import Selection, read_parameters, selection_keys
+from clueline.queries.selection.parameter_kinds import BadRequest, Kind
+from clueline.queries.selection.view_parameters_base import NoParameters, declared_fields, key_form
 
 Schema = dict[str, Any]
 ERROR: Schema = {

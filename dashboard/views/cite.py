@@ -14,34 +14,34 @@ from dash.development.base_component import Component
 from flask import Response
 from werkzeug.datastructures import MultiDict
 
-from dashboard.http.bodies import json_response
-from dashboard.http.messages import rules_that_changed
-from dashboard.http.paths import address, is_long
-from dashboard.registry.addresses import VERSION, get
-from dashboard.registry.composed import selected_runs
-from dashboard.registry.keys import View
-from dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, page, read_page
-from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import Column
-from dashboard.registry.views import NAME, Cited, filled_path, with_name_column
-from dashboard.service import service
-from dashboard.settings import VERSION as CLUELINE
-from dashboard.ui.html import aria, data, heading, note, page_link, section
-from dashboard.ui.messages import cluster_words
-from dashboard.ui.table import PageColumn, html_table
-from dashboard.ui.text import CURVE_NAMES, DASH, short
-from data.plurals import counted, listed
-from data.store.answer_states import COUNTED, State
-from data.store.gradings import REVIEWED
-from queries.changes import pinned_version, version_changes
-from queries.engine.common_questions import coverage
-from queries.metrics import CATALOGUE, Conventions, Metric
-from queries.metrics.bibliography import bibtex
-from queries.runs import states_of_answers
-from queries.selection import Selection
-from queries.selection.facets import QUESTION, Facets
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.http.bodies import json_response
+from clueline.dashboard.http.messages import rules_that_changed
+from clueline.dashboard.http.paths import address, is_long
+from clueline.dashboard.registry.addresses import VERSION, get
+from clueline.dashboard.registry.composed import selected_runs
+from clueline.dashboard.registry.keys import View
+from clueline.dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, page, read_page
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.tables import Column
+from clueline.dashboard.registry.views import NAME, Cited, filled_path, with_name_column
+from clueline.dashboard.service import service
+from clueline.dashboard.settings import VERSION as CLUELINE
+from clueline.dashboard.ui.html import aria, data, heading, note, page_link, section
+from clueline.dashboard.ui.messages import cluster_words
+from clueline.dashboard.ui.table import PageColumn, html_table
+from clueline.dashboard.ui.text import CURVE_NAMES, DASH, short
+from clueline.data.plurals import counted, listed
+from clueline.data.store.answer_states import COUNTED, State
+from clueline.data.store.gradings import REVIEWED
+from clueline.queries.changes import pinned_version, version_changes
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.metrics import CATALOGUE, Conventions, Metric
+from clueline.queries.metrics.bibliography import bibtex
+from clueline.queries.runs import states_of_answers
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import QUESTION, Facets
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import Parameters
 
 OWN_ENTRY = f"""@software{{clueline,
   author  = {{{{The Clueline authors}}}},
@@ -258,7 +258,7 @@ def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
     shown = {key: texts[0] if len(texts) == 1 else texts for key, texts in values.items()}
     lines = [f"    {_literal(key)}: {_literal(value)}," for key, value in shown.items()]
     return "\n".join([
-        "from dashboard.client import Client",
+        "from clueline import Client",
         "",
         "selection = {",
         *lines,

@@ -11,24 +11,24 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.bodies import csv_parts, json_response, jsonl_parts, read_body, stream_response
-from dashboard.registry.addresses import accept, get, writer
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, fields
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui.controls import change_button, change_message
-from dashboard.ui.frame import samples_last
-from dashboard.ui.html import facts, folded, heading, note, page_link, section
-from dashboard.ui.table import PageColumn, html_table
-from data.dataset_kinds import FORECAST
-from data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
-from data.plurals import counted
-from data.readers import Format, formats
-from queries.datasets import Dataset, Datasets, prompts
-from queries.selection import Request
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.http.bodies import csv_parts, json_response, jsonl_parts, read_body, stream_response
+from clueline.dashboard.registry.addresses import accept, get, writer
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, fields
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import change_button, change_message
+from clueline.dashboard.ui.frame import samples_last
+from clueline.dashboard.ui.html import facts, folded, heading, note, page_link, section
+from clueline.dashboard.ui.table import PageColumn, html_table
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.importing.seed import SAMPLES, SamplesInUse, remove_samples, restore_samples
+from clueline.data.plurals import counted
+from clueline.data.readers import Format, formats
+from clueline.queries.datasets import Dataset, Datasets, prompts
+from clueline.queries.selection import Request
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 
 def _datasets() -> Datasets:
@@ -133,7 +133,7 @@ def formats_section(formats: Sequence[Format]) -> html.Section:
         PageColumn("What it becomes", "becomes", _marked),
     ]
     title = "Files that can be imported"
-    upload, command = page_link("Upload", href="/upload"), html.Code("python -m dashboard import FILE")
+    upload, command = page_link("Upload", href="/upload"), html.Code("clueline import FILE")
     words = ["A format is recognised by its content. Send a file on the page ", upload, ", or import it with ", command, "."]
     return section(title, note(words), html_table(columns, formats, title, "prose"))
 

@@ -10,24 +10,33 @@ from operator import itemgetter
 from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.registry.keys import FirstCurve, SecondCurve
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, parts
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import control, filter_keys, labelled, menu
-from dashboard.ui.figure import Names, PlotlyJson, figure
-from dashboard.ui.html import controls, data, heading, items_link, items_query, note, section
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
-from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
-from dashboard.ui.text import percent, short
-from dashboard.views.leaderboard.view import cited_leaderboard
-from data.plurals import counted
-from queries.decide import DECIDE_METRICS, CurveDifference, Decisions, MetricValue, PeopleDecisions, RunDecisions, Stretch, decide
-from queries.metrics import CATALOGUE, Conventions
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.registry.keys import FirstCurve, SecondCurve
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, parts
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import control, filter_keys, labelled, menu
+from clueline.dashboard.ui.figure import Names, PlotlyJson, figure
+from clueline.dashboard.ui.html import controls, data, heading, items_link, items_query, note, section
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
+from clueline.dashboard.ui.text import percent, short
+from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.data.plurals import counted
+from clueline.queries.decide import (
+    DECIDE_METRICS,
+    CurveDifference,
+    Decisions,
+    MetricValue,
+    PeopleDecisions,
+    RunDecisions,
+    Stretch,
+    decide,
+)
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.selection.view_parameters_base import Parameters
 
 
 class DecideKeys(Parameters, frozen=True):

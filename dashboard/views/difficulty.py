@@ -8,24 +8,24 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import RUN, Table, columns, with_interval
-from dashboard.registry.views import RESAMPLED, Cited, serve
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
-from dashboard.ui.html import heading, items_query, note
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
-from dashboard.ui.table import PageColumn, html_table, interval
-from dashboard.ui.text import DIFFICULTY_SOURCES, short
-from data.plurals import counted
-from queries.breakdown import Breakdown, BreakdownPart, breakdown
-from queries.buzzing import FractionAccuracy, accuracy_by_fraction
-from queries.hard_easy_effect import Difficulty, HardEasyFit, difficulty
-from queries.metrics import CATALOGUE, Metric
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import RUN, Table, columns, with_interval
+from clueline.dashboard.registry.views import RESAMPLED, Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import filter_keys
+from clueline.dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
+from clueline.dashboard.ui.html import heading, items_query, note
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
+from clueline.dashboard.ui.table import PageColumn, html_table, interval
+from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, short
+from clueline.data.plurals import counted
+from clueline.queries.breakdown import Breakdown, BreakdownPart, breakdown
+from clueline.queries.buzzing import FractionAccuracy, accuracy_by_fraction
+from clueline.queries.hard_easy_effect import Difficulty, HardEasyFit, difficulty
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 DIFFICULTY = serve(
     "difficulty",

@@ -16,9 +16,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-from dashboard.ui.plain_page import plain_page
+from clueline.dashboard.ui.plain_page import plain_page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 IMAGES = "docs/images"
 FIRST = (  # these come first in the list
     "README", "docs/installing", "docs/pages", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats",

@@ -15,25 +15,25 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.http.bodies import InvalidJson, decode_json, json_response, read_body
-from dashboard.http.paths import run_path
-from dashboard.registry.addresses import accept, get, refusal, writer
-from dashboard.registry.keys import GUESSES, known_run
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import RUN_FIRST, Column, Table, column, columns
-from dashboard.registry.views import Cited, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu, token_field
-from dashboard.ui.html import aria, data, heading, note, page_link, panel, section
-from dashboard.ui.messages import judge_error
-from dashboard.ui.quizbowl import draw_text
-from dashboard.ui.runs import run_names
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table, interval
-from dashboard.ui.text import DASH, minute, percent, short
-from dashboard.views.runs import changing
-from data.plurals import counted
-from data.store.gradings import (
+from clueline.dashboard.http.bodies import InvalidJson, decode_json, json_response, read_body
+from clueline.dashboard.http.paths import run_path
+from clueline.dashboard.registry.addresses import accept, get, refusal, writer
+from clueline.dashboard.registry.keys import GUESSES, known_run
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.tables import RUN_FIRST, Column, Table, column, columns
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu, token_field
+from clueline.dashboard.ui.html import aria, data, heading, note, page_link, panel, section
+from clueline.dashboard.ui.messages import judge_error
+from clueline.dashboard.ui.quizbowl import draw_text
+from clueline.dashboard.ui.runs import run_names
+from clueline.dashboard.ui.table import Cell, PageColumn, columns_by, html_table, interval
+from clueline.dashboard.ui.text import DASH, minute, percent, short
+from clueline.dashboard.views.runs import changing
+from clueline.data.plurals import counted
+from clueline.data.store.gradings import (
     DRAWN,
     MAX_NOTE_LENGTH,
     REVIEWED,
@@ -43,7 +43,7 @@ from data.store.gradings import (
     correct_grades,
     draw_for_review,
 )
-from queries.gradings import (
+from clueline.queries.gradings import (
     SHOWN,
     GradeCorrection,
     GradedGuess,
@@ -57,12 +57,12 @@ from queries.gradings import (
     graded_guesses,
     gradings,
 )
-from queries.metrics import CATALOGUE
-from queries.reviewed_samples import MEANS, MeanEstimate, ReviewedRun, ReviewSample, review_sample, reviewed_runs
-from queries.runs import run as run_facts
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest, Whole
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.reviewed_samples import MEANS, MeanEstimate, ReviewedRun, ReviewSample, review_sample, reviewed_runs
+from clueline.queries.runs import run as run_facts
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest, Whole
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 GRADINGS = serve(
     "gradings",

@@ -8,26 +8,26 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.keys import Items, ItemsKeys
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import RUN, Table, columns, fields
-from dashboard.registry.views import Cited, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.frame import copy_link
-from dashboard.ui.html import aria, data, heading, items_link, items_query, note, page_link, section
-from dashboard.ui.messages import disputed_mark, nothing_selected
-from dashboard.ui.quizbowl import answer_text
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.table import Cell, PageColumn, html_table, noted
-from dashboard.ui.text import percent, tick
-from data.plurals import counted
-from queries.items import MAX_LISTED, SURE, Item, Order, SureRun, confidently_wrong, items
-from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Request
-from queries.selection.parameter_kinds import Number, format_number, format_range
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.registry.keys import Items, ItemsKeys
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.tables import RUN, Table, columns, fields
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.frame import copy_link
+from clueline.dashboard.ui.html import aria, data, heading, items_link, items_query, note, page_link, section
+from clueline.dashboard.ui.messages import disputed_mark, nothing_selected
+from clueline.dashboard.ui.quizbowl import answer_text
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table, noted
+from clueline.dashboard.ui.text import percent, tick
+from clueline.data.plurals import counted
+from clueline.queries.items import MAX_LISTED, SURE, Item, Order, SureRun, confidently_wrong, items
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.selection import Request
+from clueline.queries.selection.parameter_kinds import Number, format_number, format_range
+from clueline.queries.selection.view_parameters_base import Parameters
 
 ITEMS = serve(
     "items",

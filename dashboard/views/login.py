@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access import signed_links
-from dashboard.access.providers import Reader, RequestDenied, oidc
-from dashboard.access.providers.token import COOKIE
-from dashboard.registry.addresses import document, sentence
-from dashboard.service import service
-from dashboard.ui.plain_page import plain_page
-from data.store.tokens_and_readers import DAYS, TokenError, redeem
-from queries.selection.parameter_kinds import Text
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.access.providers import Reader, RequestDenied, oidc
+from clueline.dashboard.access.providers.token import COOKIE
+from clueline.dashboard.registry.addresses import document, sentence
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.plain_page import plain_page
+from clueline.data.store.tokens_and_readers import DAYS, TokenError, redeem
+from clueline.queries.selection.parameter_kinds import Text
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 log = logging.getLogger(__name__)
 PAGE = """{% block main -%}

@@ -10,18 +10,18 @@ from dash.development.base_component import Component
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, column, columns, fields
-from dashboard.registry.views import serve
-from dashboard.ui.html import aria, facts, heading, section
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
-from dashboard.ui.text import CURVE_NAMES
-from queries import metric_definitions as definitions
-from queries.interval_coverage_in_simulations import MeasuredClaim
-from queries.metrics import CATALOGUE, METRICS
-from queries.published_values import Published, PublishedValue, published
-from queries.selection.parameter_kinds import Choices
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, column, columns, fields
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.ui.html import aria, facts, heading, section
+from clueline.dashboard.ui.table import Cell, PageColumn, columns_by, html_table
+from clueline.dashboard.ui.text import CURVE_NAMES
+from clueline.queries import metric_definitions as definitions
+from clueline.queries.interval_coverage_in_simulations import MeasuredClaim
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.published_values import Published, PublishedValue, published
+from clueline.queries.selection.parameter_kinds import Choices
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 TABLES = tuple(table.key for table in published().tables)
 PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in published().values)]))

@@ -12,30 +12,40 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.bodies import json_response, read_body
-from dashboard.http.paths import address, model_path, run_path
-from dashboard.registry.addresses import accept, refusal, writer
-from dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
-from dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import Table, columns, fields
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.html import controls, facts, heading, note, page_link, panel, section
-from dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
-from dashboard.ui.text import distinct_short_names, short
-from dashboard.views.across.page import DIAGRAMS
-from dashboard.views.across.sections import diagrams_section
-from data.plurals import counted
-from data.store.models import FACTS, BadModel, NoSuchModel, describe, dismiss, merge, rename, split
-from queries.across import AcrossCell
-from queries.metrics import CATALOGUE, METRICS
-from queries.models import Model, ModelAcross, ModelRun, Verdict, Version, Versions, dataset_with_most_runs, model, models
-from queries.selection.parameter_kinds import Text
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.http.bodies import json_response, read_body
+from clueline.dashboard.http.paths import address, model_path, run_path
+from clueline.dashboard.registry.addresses import accept, refusal, writer
+from clueline.dashboard.registry.composed import across_datasets, across_diagrams, model_across, model_versions
+from clueline.dashboard.registry.keys import ACROSS_METRIC, AcrossMetric, AcrossParameters
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.tables import Table, columns, fields
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import change_button, change_message, menu, search
+from clueline.dashboard.ui.html import controls, facts, heading, note, page_link, panel, section
+from clueline.dashboard.ui.table import Cell, PageColumn, bracketed, html_table, interval, noted
+from clueline.dashboard.ui.text import distinct_short_names, short
+from clueline.dashboard.views.across.page import DIAGRAMS
+from clueline.dashboard.views.across.sections import diagrams_section
+from clueline.data.plurals import counted
+from clueline.data.store.models import FACTS, BadModel, NoSuchModel, describe, dismiss, merge, rename, split
+from clueline.queries.across import AcrossCell
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.models import (
+    Model,
+    ModelAcross,
+    ModelRun,
+    Verdict,
+    Version,
+    Versions,
+    dataset_with_most_runs,
+    model,
+    models,
+)
+from clueline.queries.selection.parameter_kinds import Text
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 MODELS = serve(
     "models",

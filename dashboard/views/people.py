@@ -11,25 +11,25 @@ from typing import Annotated, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, parts
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diagonal, figure, lines, padded, panels
-from dashboard.ui.html import heading, note, page_link, panel
-from dashboard.ui.messages import answered, dataset_links, nothing_selected
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.table import Cell, PageColumn, html_table
-from dashboard.ui.text import short
-from dashboard.views.leaderboard.view import cited_leaderboard
-from data.plurals import counted
-from queries.human_votes import Histograms, People, RunHistograms, people
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from queries.metrics import Metric
-from queries.metrics.catalogue import VOTES
-from queries.selection.parameter_kinds import Choice
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, parts
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.figure import FAINT, INK, MUTED, UNIT, PlotlyJson, bars, diagonal, figure, lines, padded, panels
+from clueline.dashboard.ui.html import heading, note, page_link, panel
+from clueline.dashboard.ui.messages import answered, dataset_links, nothing_selected
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table
+from clueline.dashboard.ui.text import short
+from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.data.plurals import counted
+from clueline.queries.human_votes import Histograms, People, RunHistograms, people
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.catalogue import VOTES
+from clueline.queries.selection.parameter_kinds import Choice
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 
 def _bins(answer: People) -> Iterator[tuple[object, ...]]:

@@ -9,25 +9,25 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from flask import Response, request
 
-from dashboard.access.rights import is_public
-from dashboard.access.signed_links import read_end
-from dashboard.access.trusted_proxies import client_address
-from dashboard.http.bodies import json_response, read_body
-from dashboard.registry.addresses import accept, api, bad_request, get, pairs, sentence, writer
-from dashboard.registry.composed import question_with_buzzpoints
-from dashboard.service import service
-from dashboard.ui.plain_page import plain_page
-from data.play_sessions import sessions as play_sessions
-from data.play_sessions.mode_interface import Entry, QuestionResult
-from data.play_sessions.session_definition import ModeKey, SessionError
-from data.store.audit import Audit
-from data.store.play_log import PlayLog
-from queries.buzzing import Rules
-from queries.buzzing.parameters import default_curve
-from queries.player_result import PlayedClue, model_runs, player_result
-from queries.selection import Selection, read_parameters
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.access.rights import is_public
+from clueline.dashboard.access.signed_links import read_end
+from clueline.dashboard.access.trusted_proxies import client_address
+from clueline.dashboard.http.bodies import json_response, read_body
+from clueline.dashboard.registry.addresses import accept, api, bad_request, get, pairs, sentence, writer
+from clueline.dashboard.registry.composed import question_with_buzzpoints
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.plain_page import plain_page
+from clueline.data.play_sessions import sessions as play_sessions
+from clueline.data.play_sessions.mode_interface import Entry, QuestionResult
+from clueline.data.play_sessions.session_definition import ModeKey, SessionError
+from clueline.data.store.audit import Audit
+from clueline.data.store.play_log import PlayLog
+from clueline.queries.buzzing import Rules
+from clueline.queries.buzzing.parameters import default_curve
+from clueline.queries.player_result import PlayedClue, model_runs, player_result
+from clueline.queries.selection import Selection, read_parameters
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 STATUS = {
     "unknown_session": 404, "ended": 410, "full": 403, "network_full": 403, "not_invited": 403, "not_joined": 403,

@@ -9,32 +9,32 @@ from textwrap import shorten
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, run_path
-from dashboard.registry.composed import question_list
-from dashboard.registry.keys import DEFAULT_METRICS, default_metric
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys
-from dashboard.ui.html import heading, page_link, section, side_by_side
-from dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
-from dashboard.ui.quizbowl import question_column, without_markup
-from dashboard.ui.runs import run_style
-from dashboard.ui.table import Cell, Content, PageColumn, html_table, span
-from dashboard.ui.text import short
-from dashboard.views.leaderboard.view import cited_leaderboard
-from dashboard.views.metrics import BEST
-from dashboard.views.reliability.page import reliability_diagrams
-from dashboard.views.runs import provenance
-from data.plurals import counted
-from data.store.run_tags import LABEL
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.engine.reliability_diagrams import DEFAULT_BAND
-from queries.leaderboard import LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.questions import QuestionRow
-from queries.reliability import reliability
-from queries.runs import RunFacts
-from queries.runs import run as run_query
+from clueline.dashboard.http.paths import address, run_path
+from clueline.dashboard.registry.composed import question_list
+from clueline.dashboard.registry.keys import DEFAULT_METRICS, default_metric
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys
+from clueline.dashboard.ui.html import heading, page_link, section, side_by_side
+from clueline.dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
+from clueline.dashboard.ui.quizbowl import question_column, without_markup
+from clueline.dashboard.ui.runs import run_style
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, span
+from clueline.dashboard.ui.text import short
+from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.metrics import BEST
+from clueline.dashboard.views.reliability.page import reliability_diagrams
+from clueline.dashboard.views.runs import provenance
+from clueline.data.plurals import counted
+from clueline.data.store.run_tags import LABEL
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.engine.reliability_diagrams import DEFAULT_BAND
+from clueline.queries.leaderboard import LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.questions import QuestionRow
+from clueline.queries.reliability import reliability
+from clueline.queries.runs import RunFacts
+from clueline.queries.runs import run as run_query
 
 
 def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:

@@ -14,30 +14,30 @@ from dash.development.base_component import Component
 from flask import Response
 from flask import request as flask_request
 
-from dashboard.http.bodies import file_response, json_response, read_body
-from dashboard.http.paths import address, run_path
-from dashboard.registry.addresses import accept, get, refusal, writer
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.run_names import name_of, names_of
-from dashboard.registry.tables import Table, fields, with_json
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui.controls import change_button, change_message, menu, search
-from dashboard.ui.html import controls, heading, note, page_link, panel, section
-from dashboard.ui.html import facts as section_facts
-from dashboard.ui.table import Cell, PageColumn, html_table
-from dashboard.ui.text import minute
-from dashboard.uploads.watching import watched_files
-from data.importing.report import rows_without_answer
-from data.plurals import counted
-from data.store.answer_states import OTHER_STATES
-from data.store.query_to_file import Form
-from data.store.run_tags import LABEL, BadTag, change_tags
-from data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
-from queries.runs import RunChoices, RunFacts, every_eval_ever, responses, run, run_choices, runs
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Flag, Text, Whole
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.dashboard.http.bodies import file_response, json_response, read_body
+from clueline.dashboard.http.paths import address, run_path
+from clueline.dashboard.registry.addresses import accept, get, refusal, writer
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.run_names import name_of, names_of
+from clueline.dashboard.registry.tables import Table, fields, with_json
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import change_button, change_message, menu, search
+from clueline.dashboard.ui.html import controls, heading, note, page_link, panel, section
+from clueline.dashboard.ui.html import facts as section_facts
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table
+from clueline.dashboard.ui.text import minute
+from clueline.dashboard.uploads.watching import watched_files
+from clueline.data.importing.report import rows_without_answer
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import OTHER_STATES
+from clueline.data.store.query_to_file import Form
+from clueline.data.store.run_tags import LABEL, BadTag, change_tags
+from clueline.data.store.run_withdrawal import CannotDelete, CannotRestore, NoSuchRun, delete, restore, withdraw
+from clueline.queries.runs import RunChoices, RunFacts, every_eval_ever, responses, run, run_choices, runs
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import MAX_VALUE_LENGTH, BadRequest, Choice, Flag, Text, Whole
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 TIME = r"\d{4}(-\d{2}(-\d{2})?)?"
 MAX_RUNS = 1000  # of one page in JSON

@@ -10,23 +10,23 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
-from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import RESAMPLED, Cited, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
-from dashboard.ui.messages import disputed_mark, nothing_selected
-from dashboard.ui.published_values import published_menu, published_parts
-from dashboard.ui.quizbowl import question_column
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
-from dashboard.ui.text import p_value_text, percent, short
-from dashboard.views.leaderboard.view import cell_parts
-from data.plurals import counted
-from queries.breakdown import (
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.keys import IntervalsParameters, known_run, metric_names
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
+from clueline.dashboard.registry.views import RESAMPLED, Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
+from clueline.dashboard.ui.messages import disputed_mark, nothing_selected
+from clueline.dashboard.ui.published_values import published_menu, published_parts
+from clueline.dashboard.ui.quizbowl import question_column
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
+from clueline.dashboard.ui.text import p_value_text, percent, short
+from clueline.dashboard.views.leaderboard.view import cell_parts
+from clueline.data.plurals import counted
+from clueline.queries.breakdown import (
     BREAKDOWN_FIELDS,
     MAX_PARTS,
     MIN_RUNS,
@@ -38,16 +38,16 @@ from queries.breakdown import (
     breakdown_fields,
     unsolved,
 )
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.question_difficulties import FROM_RUNS
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.leaderboard import LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.published_values import published
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
-from queries.selection.view_parameters_base import NoParameters, Parameters, split_key
-from queries.slices import DIFFICULTY, MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.question_difficulties import FROM_RUNS
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.leaderboard import LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.published_values import published
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters, split_key
+from clueline.queries.slices import DIFFICULTY, MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 
 COMPARABLE = tuple(metric for metric in METRICS if metric.direction != "none")
 

@@ -11,23 +11,35 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.registry.addresses import get
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Column, Table, column, columns, fields
-from dashboard.registry.views import Cited, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys
-from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, dots, drawn, figure, plain, row_axis, segments
-from dashboard.ui.html import heading, note, page_link, panel, rest_as_file, section
-from dashboard.ui.messages import dataset_links, nothing_selected
-from dashboard.ui.quizbowl import main_answer, question_column
-from dashboard.ui.table import Columns, PageColumn, html_table
-from dashboard.ui.text import distinct_short_names, enumerated, percent
-from data.plurals import counted
-from queries.selection import Request
-from queries.selection.parameter_kinds import Choice, Text
-from queries.selection.view_parameters_base import Parameters
-from queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
+from clueline.dashboard.registry.addresses import get
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Column, Table, column, columns, fields
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys
+from clueline.dashboard.ui.figure import (
+    INK,
+    MAX_ROW_LABEL_LENGTH,
+    MUTED,
+    PlotlyJson,
+    axis,
+    dots,
+    drawn,
+    figure,
+    plain,
+    row_axis,
+    segments,
+)
+from clueline.dashboard.ui.html import heading, note, page_link, panel, rest_as_file, section
+from clueline.dashboard.ui.messages import dataset_links, nothing_selected
+from clueline.dashboard.ui.quizbowl import main_answer, question_column
+from clueline.dashboard.ui.table import Columns, PageColumn, html_table
+from clueline.dashboard.ui.text import distinct_short_names, enumerated, percent
+from clueline.data.plurals import counted
+from clueline.queries.selection import Request
+from clueline.queries.selection.parameter_kinds import Choice, Text
+from clueline.queries.selection.view_parameters_base import Parameters
+from clueline.queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
 
 
 class TeamsKeys(Parameters, frozen=True):

@@ -18,32 +18,32 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.access.providers import RequestDenied
-from dashboard.http.bodies import InvalidJson, decode_json, error_response, json_response
-from dashboard.http.logs import request_id
-from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.service import current_client, service
-from dashboard.ui.html import data, note, page_link, section
-from dashboard.ui.messages import prompts
-from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
-from dashboard.uploads.import_process import Failed, ImportJob, Rejected
-from data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
-from data.importing.ingest import Content
-from data.importing.report import Hint
-from data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
-from data.readers import formats, readers
-from data.recalibration_maps import SCORE_MAPS
-from data.scratch_folders import PREFIX, keep, sweep
-from data.store import StoreError
-from data.store.errors import reason
-from data.store.run_tags import LABEL, BadTag, checked_tag
-from queries.metrics import METRICS
-from queries.query_time_limit import Abandoned
-from queries.selection import read_parameters
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
-from queries.selection.view_parameters_base import Parameters, collect, split_key
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.http.bodies import InvalidJson, decode_json, error_response, json_response
+from clueline.dashboard.http.logs import request_id
+from clueline.dashboard.registry.addresses import accept, pairs
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.service import current_client, service
+from clueline.dashboard.ui.html import data, note, page_link, section
+from clueline.dashboard.ui.messages import prompts
+from clueline.dashboard.uploads.bodies import check_type, clean_name, receive, too_large
+from clueline.dashboard.uploads.import_process import Failed, ImportJob, Rejected
+from clueline.data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
+from clueline.data.importing.ingest import Content
+from clueline.data.importing.report import Hint
+from clueline.data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
+from clueline.data.readers import formats, readers
+from clueline.data.recalibration_maps import SCORE_MAPS
+from clueline.data.scratch_folders import PREFIX, keep, sweep
+from clueline.data.store import StoreError
+from clueline.data.store.errors import reason
+from clueline.data.store.run_tags import LABEL, BadTag, checked_tag
+from clueline.queries.metrics import METRICS
+from clueline.queries.query_time_limit import Abandoned
+from clueline.queries.selection import read_parameters
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
+from clueline.queries.selection.view_parameters_base import Parameters, collect, split_key
 
 log = logging.getLogger(__name__)
 
@@ -377,7 +377,7 @@ def _folder() -> Iterator[Path]:
 
 
 OFF = (
-    "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
+    "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `clueline import`, "
     "or starts it with CLUELINE_UPLOADS=token."
 )
 # How to fix a bad row, in the words of the form.

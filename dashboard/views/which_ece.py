@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.keys import BinnedRun, Intervals
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, column, columns, with_interval
-from dashboard.registry.views import Cited, serve
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import heading, items_link, items_query, section
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
-from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
-from data.plurals import counted
-from queries.metrics import CATALOGUE
-from queries.metrics.kernels.ece_variants import BINNINGS
-from queries.selection.view_parameters_base import Parameters
-from queries.which_ece import WHICH_METRICS, ErrorVariant, RunError, WhichEce, which_ece
+from clueline.dashboard.registry.keys import BinnedRun, Intervals
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, column, columns, with_interval
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.figure import PlotlyJson
+from clueline.dashboard.ui.html import heading, items_link, items_query, section
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
+from clueline.dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
+from clueline.data.plurals import counted
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.kernels.ece_variants import BINNINGS
+from clueline.queries.selection.view_parameters_base import Parameters
+from clueline.queries.which_ece import WHICH_METRICS, ErrorVariant, RunError, WhichEce, which_ece
 
 
 class WhichEceKeys(Parameters, frozen=True):

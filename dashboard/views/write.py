@@ -9,23 +9,23 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.access.providers import RequestDenied
-from dashboard.http.bodies import attachment_headers, json_response, read_body
-from dashboard.http.messages import error_message
-from dashboard.registry.addresses import accept, pairs
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import menu, token_field
-from dashboard.ui.html import aria, data, note, page_link, section
-from dashboard.ui.runs import named
-from dashboard.ui.table import Cell, PageColumn, columns_by, html_table
-from dashboard.ui.text import short
-from data.plurals import counted
-from queries import drafts
-from queries.selection import read_parameters
-from queries.selection.parameter_kinds import BadRequest, Choice
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.http.bodies import attachment_headers, json_response, read_body
+from clueline.dashboard.http.messages import error_message
+from clueline.dashboard.registry.addresses import accept, pairs
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import menu, token_field
+from clueline.dashboard.ui.html import aria, data, note, page_link, section
+from clueline.dashboard.ui.runs import named
+from clueline.dashboard.ui.table import Cell, PageColumn, columns_by, html_table
+from clueline.dashboard.ui.text import short
+from clueline.data.plurals import counted
+from clueline.queries import drafts
+from clueline.queries.selection import read_parameters
+from clueline.queries.selection.parameter_kinds import BadRequest, Choice
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
 MAX_BUNDLE_BYTES = 2 * 2**20  # bytes of the body of a bundle's questions
@@ -54,7 +54,7 @@ def post_write_guesses() -> Response:
 
 @accept("POST", "/api/v1/write/bundle")
 def post_write_bundle() -> Response:
-    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` accept: `{"dataset", "title",
+    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `clueline import` accept: `{"dataset", "title",
     "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. The runs in it are the answers of the
     guessers of Pyramid. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
     """

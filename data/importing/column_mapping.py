@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from data.store.answer_states import SCORES
+from clueline.data.store.answer_states import SCORES
 
 # What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {

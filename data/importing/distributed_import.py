@@ -16,18 +16,18 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from data.duckdb_and_polars import execute_with, frame, literal
-from data.importing.ingest import check_content, read_and_check
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions, open_staging
-from data.importing.table_contract import trimmed_text
-from data.importing.unpublished_catalogue import TABLES_OF_RUNS, UnpublishedCatalogue, make_unpublished_catalogue
-from data.plurals import counted
-from data.scratch_folders import scratch_folder
-from data.store import Store, StoreError, StoreMoved, open_store
-from data.store.audit import AuditEvent, new_event
-from data.store.cache_validity_tokens import State, states
-from data.store.run_files import StoredObject
+from clueline.data.duckdb_and_polars import execute_with, frame, literal
+from clueline.data.importing.ingest import check_content, read_and_check
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions, open_staging
+from clueline.data.importing.table_contract import trimmed_text
+from clueline.data.importing.unpublished_catalogue import TABLES_OF_RUNS, UnpublishedCatalogue, make_unpublished_catalogue
+from clueline.data.plurals import counted
+from clueline.data.scratch_folders import scratch_folder
+from clueline.data.store import Store, StoreError, StoreMoved, open_store
+from clueline.data.store.audit import AuditEvent, new_event
+from clueline.data.store.cache_validity_tokens import State, states
+from clueline.data.store.run_files import StoredObject
 
 MAX_REASONS = 3  # reasons named for each group
 RUN_COLUMNS = ("model", "elicitation")

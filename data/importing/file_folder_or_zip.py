@@ -16,9 +16,9 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from data.importing.report import Refused, refuse
-from data.importing.staging import Staging
-from data.importing.table_files import MAX_LINE_LENGTH, TableFile, UnpackingLimit, size
+from clueline.data.importing.report import Refused, refuse
+from clueline.data.importing.staging import Staging
+from clueline.data.importing.table_files import MAX_LINE_LENGTH, TableFile, UnpackingLimit, size
 
 if sys.version_info >= (3, 14):
     import zipfile

@@ -10,18 +10,18 @@ from typing import Literal
 
 import duckdb
 
-from data.importing.checks import run_checks
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Report, refuse
-from data.importing.staging import PEOPLE, ImportOptions, Staging, open_staging
-from data.importing.table_files import MAX_UNPACKED_BYTES
-from data.importing.unpublished_catalogue import make_unpublished_catalogue
-from data.readers import reader_for
-from data.store import Snapshot, Store, StoreError, StoreMoved
-from data.store.audit import AuditEvent, new_event
-from data.store.files import StoreFiles
-from data.store.run_files import Objects
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.data.importing.checks import run_checks
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Report, refuse
+from clueline.data.importing.staging import PEOPLE, ImportOptions, Staging, open_staging
+from clueline.data.importing.table_files import MAX_UNPACKED_BYTES
+from clueline.data.importing.unpublished_catalogue import make_unpublished_catalogue
+from clueline.data.readers import reader_for
+from clueline.data.store import Snapshot, Store, StoreError, StoreMoved
+from clueline.data.store.audit import AuditEvent, new_event
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.run_files import Objects
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 # What files may bring. "runs": only runs of one stored dataset; "datasets": also new datasets with their people; "all": also
 # changes to stored datasets.

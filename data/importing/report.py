@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from data.importing.column_mapping import ColumnMapping
-from data.plurals import counted, listed
-from data.store.answer_states import COUNTED, OTHER_STATES, State
+from clueline.data.importing.column_mapping import ColumnMapping
+from clueline.data.plurals import counted, listed
+from clueline.data.store.answer_states import COUNTED, OTHER_STATES, State
 
 MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
 EXAMPLES = 3  # examples shown for each kind of problem

@@ -11,18 +11,18 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.dataset_kinds import FORECAST, outcome
-from data.duckdb_and_polars import execute, execute_with, literal
-from data.importing.staging import Staging
-from data.life_table import SEXES, probability_within
-from data.plurals import counted
-from data.quizbowl.answer_lines import parse_answer_line
-from data.store import Store, gradings, run_statistics
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.audit import new_event
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.gradings import GRADED, IMPORTED
-from data.store.run_files import Objects, StoredObject, stored_objects
+from clueline.data.dataset_kinds import FORECAST, outcome
+from clueline.data.duckdb_and_polars import execute, execute_with, literal
+from clueline.data.importing.staging import Staging
+from clueline.data.life_table import SEXES, probability_within
+from clueline.data.plurals import counted
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.store import Store, gradings, run_statistics
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.audit import new_event
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.gradings import GRADED, IMPORTED
+from clueline.data.store.run_files import Objects, StoredObject, stored_objects
 
 # SQL for what ``grade_guesses`` grades: the distinct guesses of a relation of responses, s.
 GUESSES = """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius

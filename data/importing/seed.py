@@ -7,13 +7,13 @@ from pathlib import Path
 
 import duckdb
 
-from data.importing.ingest import Progress, import_paths
-from data.importing.report import Report
-from data.importing.staging import ImportOptions
-from data.store import Store
-from data.store.audit import new_event
-from data.store.catalogue_schema import tables_of_datasets
-from data.store.snapshot import current_database
+from clueline.data.importing.ingest import Progress, import_paths
+from clueline.data.importing.report import Report
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Store
+from clueline.data.store.audit import new_event
+from clueline.data.store.catalogue_schema import tables_of_datasets
+from clueline.data.store.snapshot import current_database
 
 # In the order in which they are listed.
 BUNDLED = tuple(

@@ -40,18 +40,18 @@ from typing import Any, Literal, NamedTuple
 import duckdb
 import polars as pl
 
-from data.dataset_kinds import KINDS
-from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
-from data.importing.column_mapping import ColumnMapping
-from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, RESPONSES, TAGS, Column, stage
-from data.importing.table_contract import TABLES as CONTRACTS
-from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
-from data.scratch_folders import scratch_folder
-from data.store import Store, check_schema, create_schema
-from data.store.catalogue_schema import tables_of_datasets
-from data.store.run_files import TYPES, Objects, stored_objects
-from data.store.snapshot import rows_without
+from clueline.data.dataset_kinds import KINDS
+from clueline.data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
+from clueline.data.importing.column_mapping import ColumnMapping
+from clueline.data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
+from clueline.data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, REPORTED, RESPONSES, TAGS, Column, stage
+from clueline.data.importing.table_contract import TABLES as CONTRACTS
+from clueline.data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
+from clueline.data.scratch_folders import scratch_folder
+from clueline.data.store import Store, check_schema, create_schema
+from clueline.data.store.catalogue_schema import tables_of_datasets
+from clueline.data.store.run_files import TYPES, Objects, stored_objects
+from clueline.data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
 DATE = "date"  # the tag that says when a run was made, as a file states it

@@ -12,11 +12,11 @@ from typing import Literal
 import duckdb
 import polars as pl
 
-from data.duckdb_and_polars import ArrowStream, first_rows, literal, quoted
-from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Refused, Report, refuse
-from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, FrameFile, TableFile
-from data.store.answer_states import STATES
-from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
+from clueline.data.duckdb_and_polars import ArrowStream, first_rows, literal, quoted
+from clueline.data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Refused, Report, refuse
+from clueline.data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, FrameFile, TableFile
+from clueline.data.store.answer_states import STATES
+from clueline.data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 
 Type = Literal["text", "integer", "number", "truth", "flag", "time", "numbers", "options"]
 MAX_INTEGER = 2**31 - 1

@@ -20,9 +20,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from data.duckdb_and_polars import quoted
-from data.importing.report import Place, Problem, refuse
-from data.plurals import counted
+from clueline.data.duckdb_and_polars import quoted
+from clueline.data.importing.report import Place, Problem, refuse
+from clueline.data.plurals import counted
 
 if TYPE_CHECKING:
     import duckdb

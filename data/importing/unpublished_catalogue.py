@@ -14,16 +14,16 @@ from pathlib import Path
 
 import duckdb
 
-from data import human_curves
-from data.duckdb_and_polars import execute, execute_with, literal
-from data.importing.report import Problem
-from data.importing.run_gradings import GUESSES, add_gradings, add_to_stored, grade_guesses, renew_gradings
-from data.importing.staging import PEOPLE, STORED, Staging
-from data.store import StoreMoved, difficulty, models, run_statistics
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.cache_validity_tokens import State, renew_revisions, states
-from data.store.catalogue_schema import tables_of_datasets
-from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
+from clueline.data import human_curves
+from clueline.data.duckdb_and_polars import execute, execute_with, literal
+from clueline.data.importing.report import Problem
+from clueline.data.importing.run_gradings import GUESSES, add_gradings, add_to_stored, grade_guesses, renew_gradings
+from clueline.data.importing.staging import PEOPLE, STORED, Staging
+from clueline.data.store import StoreMoved, difficulty, models, run_statistics
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.cache_validity_tokens import State, renew_revisions, states
+from clueline.data.store.catalogue_schema import tables_of_datasets
+from clueline.data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)

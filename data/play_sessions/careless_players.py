@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from data.play_sessions.mode_interface import GradedAnswer, Mode, Played, QuestionResult
+from clueline.data.play_sessions.mode_interface import GradedAnswer, Mode, Played, QuestionResult
 
 MIN_TIMES = 10  # needed to judge speed
 MIN_ANSWERS = 20  # needed to judge the variety of confidence and the number of guesses

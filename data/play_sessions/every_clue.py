@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from data.dataset_kinds import FORECAST
-from data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Share
-from data.play_sessions.session_definition import SessionQuestion
-from data.quizbowl.answer_lines import parse_answer_line
-from data.store import Snapshot
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Share
+from clueline.data.play_sessions.session_definition import SessionQuestion
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.store import Snapshot
 
 
 class Answer(Entry, frozen=True, omit_defaults=True):

@@ -13,8 +13,8 @@ from typing import Annotated, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from data.play_sessions.session_definition import ModeKey, Session, SessionQuestion
-from data.store import Snapshot
+from clueline.data.play_sessions.session_definition import ModeKey, Session, SessionQuestion
+from clueline.data.store import Snapshot
 
 Verdict = Literal["accept", "prompt", "reject"]
 MAX_GUESS_LENGTH = 300  # characters

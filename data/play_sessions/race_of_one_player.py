@@ -16,8 +16,8 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from data.play_sessions.every_clue import graded, questions_with_clues
-from data.play_sessions.mode_interface import (
+from clueline.data.play_sessions.every_clue import graded, questions_with_clues
+from clueline.data.play_sessions.mode_interface import (
     Entries,
     Entry,
     Guess,
@@ -31,9 +31,9 @@ from data.play_sessions.mode_interface import (
     SpeedCheck,
     state_after,
 )
-from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
-from data.quizbowl.question_words import cut, plain_text, words
-from data.store import Snapshot
+from clueline.data.play_sessions.session_definition import Session, SessionError, SessionQuestion
+from clueline.data.quizbowl.question_words import cut, plain_text, words
+from clueline.data.store import Snapshot
 
 STEPS = 4  # of a question
 START, BUZZ, ANSWER, SECOND = range(STEPS)

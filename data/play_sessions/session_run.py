@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from data.importing.ingest import import_paths
-from data.importing.report import Report
-from data.importing.staging import ImportOptions
-from data.play_sessions.mode_interface import Mode, Played
-from data.play_sessions.session_definition import SessionError
-from data.play_sessions.sessions import MODES, clock, digest, read_session
-from data.plurals import counted
-from data.store import Store
-from data.store.play_log import PlayLog
-from data.store.run_tags import checked_tag
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.report import Report
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.play_sessions.mode_interface import Mode, Played
+from clueline.data.play_sessions.session_definition import SessionError
+from clueline.data.play_sessions.sessions import MODES, clock, digest, read_session
+from clueline.data.plurals import counted
+from clueline.data.store import Store
+from clueline.data.store.play_log import PlayLog
+from clueline.data.store.run_tags import checked_tag
 
 SET_ASIDE = "set aside"  # beginning of the names of tags that say why a player is left out
 SCHEMA = {

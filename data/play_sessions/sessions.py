@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from data.play_sessions.every_clue import EveryClue
-from data.play_sessions.mode_interface import CHECK_WORDS, Entry, Mode, PlayerState, QuestionResult
-from data.play_sessions.race_of_one_player import BUZZ, STEPS, Race, Start, spoken_words, time_left, words_due
-from data.play_sessions.session_definition import ModeKey, Session, SessionError
-from data.play_sessions.single_answers import EstimateMode, VoteMode
-from data.store import Snapshot
-from data.store.play_log import LoggedPlayer, PlayLog
+from clueline.data.play_sessions.every_clue import EveryClue
+from clueline.data.play_sessions.mode_interface import CHECK_WORDS, Entry, Mode, PlayerState, QuestionResult
+from clueline.data.play_sessions.race_of_one_player import BUZZ, STEPS, Race, Start, spoken_words, time_left, words_due
+from clueline.data.play_sessions.session_definition import ModeKey, Session, SessionError
+from clueline.data.play_sessions.single_answers import EstimateMode, VoteMode
+from clueline.data.store import Snapshot
+from clueline.data.store.play_log import LoggedPlayer, PlayLog
 
 MODES: Mapping[ModeKey, Mode[Any]] = {mode.key: mode for mode in (EveryClue(), Race(), EstimateMode(), VoteMode())}
 DEFAULT: ModeKey = "every-clue"

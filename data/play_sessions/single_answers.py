@@ -7,8 +7,8 @@ from typing import Annotated
 
 import msgspec
 
-from data.life_table import probability_within
-from data.play_sessions.mode_interface import (
+from clueline.data.life_table import probability_within
+from clueline.data.play_sessions.mode_interface import (
     CHECK,
     ClueByClue,
     Entries,
@@ -19,8 +19,8 @@ from data.play_sessions.mode_interface import (
     Share,
     check_id,
 )
-from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
-from data.store import Snapshot
+from clueline.data.play_sessions.session_definition import Session, SessionError, SessionQuestion
+from clueline.data.store import Snapshot
 
 MAX_AGE = 130  # years; the greatest age that can be guessed
 

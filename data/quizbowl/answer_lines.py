@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, with_article
-from data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
-from data.quizbowl.question_words import NOT_READ_ALOUD
+from clueline.data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, with_article
+from clueline.data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
+from clueline.data.quizbowl.question_words import NOT_READ_ALOUD
 
 MAX_CLAUSE_LENGTH = 2000  # characters; the rest is cut off
 VERBS: dict[str, Verdict] = {

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz
 
-from data.quizbowl.answer_words import KINDS, NUMERALS, TITLES, guess_forms, meaning, with_article
+from clueline.data.quizbowl.answer_words import KINDS, NUMERALS, TITLES, guess_forms, meaning, with_article
 
 Verdict = Literal["accept", "prompt", "reject"]
 Outcome = Literal["accept", "review", "reject"]
@@ -73,7 +73,7 @@ class AnswerLine:
     def judge(self, guess: str | None) -> Judgement:
         """Return the outcome for a guess, and why: accept it, reject it, or have a person review it.
 
-        >>> from data.quizbowl.answer_lines import parse_answer_line
+        >>> from clueline.data.quizbowl.answer_lines import parse_answer_line
         >>> parse_answer_line("the <u>Apollo</u> program").judge("Apollo programs")
         Judgement(outcome='accept', rule='the answer line has it, ignoring articles, plurals, accents, numbers, titles and order')
         """

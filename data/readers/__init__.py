@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, cast
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_files import WRONG_LINE
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_files import WRONG_LINE
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from data.duckdb_and_polars import literal
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import (
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, Refused, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_contract import (
     MAX_ATTRIBUTE_VALUE_LENGTH,
     MAX_SHOWN_LENGTH,
     TABLES,
@@ -20,9 +20,9 @@ from data.importing.table_contract import (
     attribute_names,
     trimmed_text,
 )
-from data.importing.table_files import NOT_UTF8, TableFile
-from data.readers import Format
-from data.readers.responses import read_file
+from clueline.data.importing.table_files import NOT_UTF8, TableFile
+from clueline.data.readers import Format
+from clueline.data.readers.responses import read_file
 
 FORMAT = Format(
     key="bundle",

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import refuse
-from data.importing.staging import ImportOptions, Staging
-from data.quizbowl.question_words import count_words, plain_text
-from data.readers import Format
-from data.readers.shared.evaluation_log import dataset_id, whole
-from data.readers.shared.quizbowl_games import (
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.quizbowl.question_words import count_words, plain_text
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import dataset_id, whole
+from clueline.data.readers.shared.quizbowl_games import (
     LEFT_OUT,
     NO_POSITION,
     Buzz,

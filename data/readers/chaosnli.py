@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from data.duckdb_and_polars import literal
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import MAX_SHOWN_LENGTH, Column
-from data.importing.table_files import TableFile
-from data.plurals import counted
-from data.readers import Format
-from data.readers.shared.evaluation_log import as_dict
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import MAX_SHOWN_LENGTH, Column
+from clueline.data.importing.table_files import TableFile
+from clueline.data.plurals import counted
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import as_dict
 
 FORMAT = Format(
     key="chaosnli",

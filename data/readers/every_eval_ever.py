@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import UNSTATED, ImportOptions, Staging
-from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
-from data.readers import Format
-from data.readers.shared.evaluation_log import (
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
+from clueline.data.quizbowl.guess_grading import MAX_GUESS_LENGTH
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import (
     NOT_STATED,
     STATED,
     EvaluationLog,
@@ -29,7 +29,7 @@ from data.readers.shared.evaluation_log import (
     truth,
     with_choices,
 )
-from data.store.answer_states import STORED_STATES, State
+from clueline.data.store.answer_states import STORED_STATES, State
 
 FORMAT = Format(
     key="every-eval-ever",

@@ -13,12 +13,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.file_folder_or_zip import Incoming, beginning, files_below
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, as_dict, as_dicts, as_list, dataset_id, known_questions, number
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import (
+    EvaluationLog,
+    as_dict,
+    as_dicts,
+    as_list,
+    dataset_id,
+    known_questions,
+    number,
+)
 
 FORMAT = Format(
     key="forecastbench",

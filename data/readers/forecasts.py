@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import MAX_NAME_LENGTH, Column
-from data.readers import Format
-from data.readers.responses import has_forecasts
-from data.readers.shared.evaluation_log import EvaluationLog
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_contract import MAX_NAME_LENGTH, Column
+from clueline.data.readers import Format
+from clueline.data.readers.responses import has_forecasts
+from clueline.data.readers.shared.evaluation_log import EvaluationLog
 
 FORMAT = Format(
     key="forecasts",

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.importing.file_folder_or_zip import Incoming, files_below
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
-from data.quizbowl.question_words import plain_text, sentences
-from data.readers import Format
-from data.readers.shared.evaluation_log import add_table, as_dict, clean, starts_with_keys
-from data.readers.shared.quizbowl_games import (
+from clueline.data.importing.file_folder_or_zip import Incoming, files_below
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
+from clueline.data.quizbowl.question_words import plain_text, sentences
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import add_table, as_dict, clean, starts_with_keys
+from clueline.data.readers.shared.quizbowl_games import (
     Buzz,
     LeftOut,
     PlayedQuestion,

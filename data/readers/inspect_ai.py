@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.column_mapping import excerpt
-from data.importing.file_folder_or_zip import Incoming, beginning, files_below, zip_member
-from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import UNSTATED, ImportOptions, Staging
-from data.quizbowl.guess_grading import MAX_GUESS_LENGTH
-from data.readers import Format
-from data.readers.shared.evaluation_log import (
+from clueline.data.importing.column_mapping import excerpt
+from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below, zip_member
+from clueline.data.importing.report import Problem, Refused, refuse
+from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
+from clueline.data.quizbowl.guess_grading import MAX_GUESS_LENGTH
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import (
     NOT_STATED,
     STATED,
     EvaluationLog,
@@ -34,7 +34,7 @@ from data.readers.shared.evaluation_log import (
     shared_classes,
     with_choices,
 )
-from data.store.answer_states import State
+from clueline.data.store.answer_states import State
 
 FORMAT = Format(
     key="inspect",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
-from data.readers.shared.evaluation_log import NOT_STATED, STATED, EvaluationLog, NothingToCalibrate, as_dict, number
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import NOT_STATED, STATED, EvaluationLog, NothingToCalibrate, as_dict, number
 
 FORMAT = Format(
     key="judged",

@@ -6,16 +6,16 @@ Pairs give the confidence and correctness of models on sets such as BoolQ.
 
 from __future__ import annotations
 
-from data.duckdb_and_polars import literal
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Hint, Problem, refuse
-from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import MAX_NAME_LENGTH, Column
-from data.importing.table_files import TableFile
-from data.life_table import RADII
-from data.plurals import counted
-from data.readers import Format
-from data.readers.shared.evaluation_log import dataset_id, known_questions
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Hint, Problem, refuse
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import MAX_NAME_LENGTH, Column
+from clueline.data.importing.table_files import TableFile
+from clueline.data.life_table import RADII
+from clueline.data.plurals import counted
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import dataset_id, known_questions
 
 FORMAT = Format(
     key="lifeeval",

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import START, Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import UNSTATED, ImportOptions, Staging
-from data.importing.table_files import TableFile
-from data.readers import Format
-from data.readers.shared.evaluation_log import (
+from clueline.data.importing.file_folder_or_zip import START, Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
+from clueline.data.importing.table_files import TableFile
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import (
     EvaluationLog,
     NothingToCalibrate,
     as_dict,

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_files import TableFile, misfit
-from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, as_list, number, parsed
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_files import TableFile, misfit
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import EvaluationLog, as_list, number, parsed
 
 FORMAT = Format(
     key="metaculus",

@@ -21,17 +21,17 @@ from typing import Any
 
 import polars as pl
 
-from data.duckdb_and_polars import execute_with
-from data.importing.file_folder_or_zip import Incoming, beginning, files_below
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
-from data.plurals import counted
-from data.quizbowl.question_words import TAG, sentences
-from data.readers import Format
-from data.readers.shared.evaluation_log import add_table, as_dict, as_dicts, clean, json_lines, whole
-from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions
-from data.store.gradings import grading_name
+from clueline.data.duckdb_and_polars import execute_with
+from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
+from clueline.data.plurals import counted
+from clueline.data.quizbowl.question_words import TAG, sentences
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import add_table, as_dict, as_dicts, clean, json_lines, whole
+from clueline.data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions
+from clueline.data.store.gradings import grading_name
 
 FORMAT = Format(
     key="qanta",

@@ -14,14 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming, beginning, files_below
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import MAX_SHOWN_LENGTH
-from data.quizbowl.question_words import count_words, plain_text
-from data.readers import Format
-from data.readers.shared.evaluation_log import as_dicts, as_list, clean, dataset_id, starts_with_keys, whole
-from data.readers.shared.quizbowl_games import (
+from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.importing.table_contract import MAX_SHOWN_LENGTH
+from clueline.data.quizbowl.question_words import count_words, plain_text
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import as_dicts, as_list, clean, dataset_id, starts_with_keys, whole
+from clueline.data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,

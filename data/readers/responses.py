@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from data.duckdb_and_polars import literal, quoted
-from data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import (
+from clueline.data.duckdb_and_polars import literal, quoted
+from clueline.data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, Refused, refuse
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import (
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     Column,
@@ -18,13 +18,13 @@ from data.importing.table_contract import (
     responses_columns,
     trimmed_text,
 )
-from data.importing.table_files import PARQUET, FrameFile, TableFile
-from data.plurals import listed
-from data.readers import Format
-from data.readers.shared.evaluation_log import align_questions
-from data.store.answer_states import SCORES
-from data.store.gradings import NAME, RESERVED
-from data.store.run_files import TYPES
+from clueline.data.importing.table_files import PARQUET, FrameFile, TableFile
+from clueline.data.plurals import listed
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import align_questions
+from clueline.data.store.answer_states import SCORES
+from clueline.data.store.gradings import NAME, RESERVED
+from clueline.data.store.run_files import TYPES
 
 FORMAT = Format(
     key="responses",

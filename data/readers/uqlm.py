@@ -7,11 +7,18 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
-from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, as_dict, common_start, known_questions, number
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Problem, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.readers import Format
+from clueline.data.readers.shared.evaluation_log import (
+    EvaluationLog,
+    NothingToCalibrate,
+    as_dict,
+    common_start,
+    known_questions,
+    number,
+)
 
 FORMAT = Format(
     key="uqlm",

@@ -1,5 +1,5 @@
 """The bundled datasets, and the scripts that made them.
 
-``python -m data.sample.make_lifeeval``, ``make_pyramid`` and ``make_tone`` reproduce the bundles, byte for byte. They need the
-development dependencies.
+``python -m clueline.data.sample.make_lifeeval``, ``make_pyramid`` and ``make_tone`` reproduce the bundles, byte for byte.
+They need the development dependencies.
 """

@@ -1,8 +1,8 @@
 """Writes the bundle ``lifeeval``, the task's 808 questions, and the bundles ``lifeeval-SET`` of five other sets of questions.
 
 LifeEval is answered by five formula-based reference forecasters, eleven language models and people, the other sets by the models.
-The formulas need nothing else. ``python -m data.sample.make_lifeeval FOLDER`` also writes the answers of models and people,
-from a folder with the release: ages, confidences and grades, and nothing that a model said or a person is known by.
+The formulas need nothing else. ``python -m clueline.data.sample.make_lifeeval FOLDER`` also writes the answers of models and
+people, from a folder with the release: ages, confidences and grades, and nothing that a model said or a person is known by.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import frame, literal
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, survivors
-from data.sample.reproducible import write_csv, write_json
-from data.store import Snapshot, open_store
+from clueline.data.duckdb_and_polars import frame, literal
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, survivors
+from clueline.data.sample.reproducible import write_csv, write_json
+from clueline.data.store import Snapshot, open_store
 
 FOLDER = Path(__file__).parent / "lifeeval"
 RELEASE = "LifeEval (arXiv 2605.23909), github.com/NoamMichael/Comparing-Confidence-in-LLMs at 560aae77, MIT"

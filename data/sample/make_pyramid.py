@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from data.quizbowl.answer_lines import parse_answer_line
-from data.retrieval_guessers import GUESSERS, Guesser, best_match, margin_confidence, neighbours, softmax_confidence
-from data.sample.pyramid_toml_files import CATEGORIES, Entry, Question, read_entries, read_questions
-from data.sample.reproducible import generator, normals, write_csv, write_json
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.retrieval_guessers import GUESSERS, Guesser, best_match, margin_confidence, neighbours, softmax_confidence
+from clueline.data.sample.pyramid_toml_files import CATEGORIES, Entry, Question, read_entries, read_questions
+from clueline.data.sample.reproducible import generator, normals, write_csv, write_json
 
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness

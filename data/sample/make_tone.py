@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.naive_bayes import MultinomialNB
 
-from data.sample.reproducible import write_csv, write_json
-from data.sample.tone_messages import (
+from clueline.data.sample.reproducible import write_csv, write_json
+from clueline.data.sample.tone_messages import (
     ANNOTATORS,
     BIAS_SPREAD,
     CARELESS,

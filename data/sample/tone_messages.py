@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data.sample.reproducible import generator, normals
+from clueline.data.sample.reproducible import generator, normals
 
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from data.store.errors import StoreError, reason
-from data.store.register import Register
+from clueline.data.store.errors import StoreError, reason
+from clueline.data.store.register import Register
 
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",

@@ -7,9 +7,9 @@ import sys
 import threading
 from functools import partial
 
-from data.store.errors import StoreError
-from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
-from data.store.snapshot import Snapshot
+from clueline.data.store.errors import StoreError
+from clueline.data.store.run_files import Objects, StoredObject, all_objects, damaged_object
+from clueline.data.store.snapshot import Snapshot
 
 PATIENCE = 0.5  # seconds that a caller waits for the first comparison of a version
 PAUSE = 10.0  # seconds between two comparisons of a version. Only files that have changed meanwhile are read again

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from data.scratch_folders import folder_beside
-from data.store.audit import copy_changes
-from data.store.errors import StoreError
-from data.store.files import NAMES
-from data.store.play_log import copy_sessions
-from data.store.register import EMPTY, TOKENS, TOKENS_LOCK
-from data.store.repair import VersionOnDisk, inspect_version
-from data.store.store import Store, open_store
-from data.store.stored_selections import copy_selections
-from data.store.tokens_and_readers import UNCHECKED, Tokens
+from clueline.data.scratch_folders import folder_beside
+from clueline.data.store.audit import copy_changes
+from clueline.data.store.errors import StoreError
+from clueline.data.store.files import NAMES
+from clueline.data.store.play_log import copy_sessions
+from clueline.data.store.register import EMPTY, TOKENS, TOKENS_LOCK
+from clueline.data.store.repair import VersionOnDisk, inspect_version
+from clueline.data.store.store import Store, open_store
+from clueline.data.store.stored_selections import copy_selections
+from clueline.data.store.tokens_and_readers import UNCHECKED, Tokens
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from data.duckdb_and_polars import execute
+from clueline.data.duckdb_and_polars import execute
 
 
 class State(NamedTuple):

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from data.duckdb_and_polars import execute, literal
-from data.store import migrations
-from data.store.errors import OlderStore, OtherVersion, UnknownSchema
-from data.store.files import DRAFT, FileState, file_state, remove_database
-from data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
+from clueline.data.duckdb_and_polars import execute, literal
+from clueline.data.store import migrations
+from clueline.data.store.errors import OlderStore, OtherVersion, UnknownSchema
+from clueline.data.store.files import DRAFT, FileState, file_state, remove_database
+from clueline.data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
 GLOBAL = ("schema_version", "models", "model_names", "distinct_models")  # tables without a column ``dataset``

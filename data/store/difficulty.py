@@ -7,10 +7,10 @@ from typing import Literal
 
 import duckdb
 
-from data.dataset_kinds import FORECAST
-from data.duckdb_and_polars import execute
-from data.human_curves import ROOMS
-from data.store.run_files import Objects, StoredObject, stored_objects
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.duckdb_and_polars import execute
+from clueline.data.human_curves import ROOMS
+from clueline.data.store.run_files import Objects, StoredObject, stored_objects
 
 DECIMALS = 12  # as floats, 1 - 0.7 is above 0.3, and a range up to 0.3 would leave it out
 UNITS = 2**52  # per share. Threads add in any order, which changes the digits of a sum of floats but not of integers

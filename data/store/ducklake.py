@@ -11,12 +11,12 @@ from pathlib import Path
 
 import duckdb
 
-from data.duckdb_and_polars import literal
-from data.scratch_folders import keep
-from data.store.catalogue_schema import tables_of_datasets
-from data.store.errors import StoreError
-from data.store.run_files import KINDS, TYPES, stored_objects
-from data.store.store import Store
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.scratch_folders import keep
+from clueline.data.store.catalogue_schema import tables_of_datasets
+from clueline.data.store.errors import StoreError
+from clueline.data.store.run_files import KINDS, TYPES, stored_objects
+from clueline.data.store.store import Store
 
 PACKAGE = "duckdb_extension_ducklake"
 PREFIX = "clueline-lake-"  # of the folders with copied tables

@@ -26,14 +26,14 @@ import numpy as np
 import polars as pl
 from anyascii import anyascii
 
-from data.duckdb_and_polars import execute, execute_with
-from data.store import run_statistics
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.audit import new_event, system_user
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
-from data.store.run_withdrawal import find_run
-from data.store.store import Store
+from clueline.data.duckdb_and_polars import execute, execute_with
+from clueline.data.store import run_statistics
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.audit import new_event, system_user
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
+from clueline.data.store.run_withdrawal import find_run
+from clueline.data.store.store import Store
 
 Source = Literal["import", "column", "added", "rules", "review"]
 IMPORTED = "imported"  # as the file states it

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from data.store.errors import StoreError
-from data.store.files import StoreFiles
-from data.store.register import FolderRegister, Register
+from clueline.data.store.errors import StoreError
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.register import FolderRegister, Register
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 
@@ -56,14 +56,14 @@ def read_location(url: str | Path) -> Location:
         raise StoreError(
             f"{place}: a store is a folder, or postgres://HOST/DATABASE?objects=PATH, or …?objects=s3://BUCKET/PREFIX"
         )
-    from data.store.postgres_register import PostgresRegister  # most stores are folders, and psycopg is slow to load
+    from clueline.data.store.postgres_register import PostgresRegister  # most stores are folders, and psycopg is slow to load
 
     name = hashlib.sha256(f"{parts.netloc}{parts.path}{objects}".encode()).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name
     own = Path(local).expanduser().absolute() if local else cache
     register = PostgresRegister(urlunsplit(parts._replace(query=urlencode(parameters))))
     if objects.startswith("s3://"):
-        from data.store.s3_files import S3Files
+        from clueline.data.store.s3_files import S3Files
 
         try:
             return Location(text, place, register, S3Files(objects, own / "copies"), own)

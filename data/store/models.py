@@ -12,8 +12,8 @@ from itertools import combinations
 
 import duckdb
 
-from data.store.audit import Action, AuditEvent, new_event
-from data.store.store import Store
+from clueline.data.store.audit import Action, AuditEvent, new_event
+from clueline.data.store.store import Store
 
 FACTS = ("organisation", "released", "sizes", "notes")
 MAX_NAME, MAX_FACT = 200, 2000  # characters

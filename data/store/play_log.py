@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from data.store.errors import StoreError, reason
+from clueline.data.store.errors import StoreError, reason
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from data.store.errors import DamagedStore, StoreError
-from data.store.files import CATALOGUE, number_of
-from data.store.play_log import postgres_log
-from data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, Register, WriterLock
+from clueline.data.store.errors import DamagedStore, StoreError
+from clueline.data.store.files import CATALOGUE, number_of
+from clueline.data.store.play_log import postgres_log
+from clueline.data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, Register, WriterLock
 
 T = TypeVar("T")
 TABLES = """

@@ -11,11 +11,11 @@ from typing import BinaryIO, Literal
 
 import duckdb
 
-from data.duckdb_and_polars import SqlParameters, literal
-from data.store.cache_validity_tokens import states
-from data.store.errors import DamagedStore, StoreError
-from data.store.snapshot import Snapshot
-from data.store.store import Store
+from clueline.data.duckdb_and_polars import SqlParameters, literal
+from clueline.data.store.cache_validity_tokens import states
+from clueline.data.store.errors import DamagedStore, StoreError
+from clueline.data.store.snapshot import Snapshot
+from clueline.data.store.store import Store
 
 Form = Literal["csv", "jsonl", "parquet"]
 # DuckDB's options for one file. Several threads would each buffer many rows, to write them in order.

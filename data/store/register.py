@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from data.store.errors import DamagedStore, StoreError
-from data.store.files import CATALOGUE, fingerprint, make_folder, number_of, sync
-from data.store.play_log import PlayLog, folder_log
+from clueline.data.store.errors import DamagedStore, StoreError
+from clueline.data.store.files import CATALOGUE, fingerprint, make_folder, number_of, sync
+from clueline.data.store.play_log import PlayLog, folder_log
 
 CURRENT = "CURRENT"
 AUDIT, REFUSED, REFUSED_BEFORE = "audit.jsonl", "refused.jsonl", "refused.1.jsonl"

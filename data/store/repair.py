@@ -8,12 +8,12 @@ from datetime import datetime
 
 import duckdb
 
-from data.store import difficulty, gradings, run_statistics
-from data.store.audit import new_event
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.errors import DamagedStore, OtherVersion, StoreError
-from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
-from data.store.store import Store
+from clueline.data.store import difficulty, gradings, run_statistics
+from clueline.data.store.audit import new_event
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.errors import DamagedStore, OtherVersion, StoreError
+from clueline.data.store.run_files import Objects, StoredObject, all_objects, damaged_object
+from clueline.data.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from typing import Literal, NamedTuple
 
 import duckdb
 
-from data.duckdb_and_polars import execute, literal
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.errors import DamagedStore, NeedsMigration, StoreError, reason
-from data.store.files import OBJECTS, FileState, StoreFiles, file_state, fingerprint
-from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
+from clueline.data.duckdb_and_polars import execute, literal
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.errors import DamagedStore, NeedsMigration, StoreError, reason
+from clueline.data.store.files import OBJECTS, FileState, StoreFiles, file_state, fingerprint
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 
 Kind = Literal["responses", "statistics", "grades"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run

@@ -16,12 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import ArrowStream, execute, frame
-from data.human_curves import CURVES
-from data.ragged_arrays import Floats, Ints
-from data.store.answer_states import ANSWERED, SCORES
-from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
-from data.sufficient_statistics import COLUMNS, EDITION, ITEM_SUMS, Items, bin_sums, sums
+from clueline.data.duckdb_and_polars import ArrowStream, execute, frame
+from clueline.data.human_curves import CURVES
+from clueline.data.ragged_arrays import Floats, Ints
+from clueline.data.store.answer_states import ANSWERED, SCORES
+from clueline.data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
+from clueline.data.sufficient_statistics import COLUMNS, EDITION, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # approximate number of items in memory at a time
 MAX_VALUES = 100  # of an attribute that a run can be divided by

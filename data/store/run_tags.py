@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 import duckdb
 
-from data.store.audit import new_event
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.gradings import dataset_of
-from data.store.store import Store
+from clueline.data.store.audit import new_event
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.gradings import dataset_of
+from clueline.data.store.store import Store
 
 LABEL = "label"  # the tag that says what tells a run from others of its model
 MAX_TAG_LENGTH, MAX_VALUE_LENGTH = 100, 500  # characters: an address can hold both

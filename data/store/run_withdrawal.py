@@ -8,11 +8,11 @@ from typing import Literal
 
 import duckdb
 
-from data.store import difficulty
-from data.store.audit import AuditEvent, new_event
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.run_files import stored_objects
-from data.store.store import Store
+from clueline.data.store import difficulty
+from clueline.data.store.audit import AuditEvent, new_event
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.run_files import stored_objects
+from clueline.data.store.store import Store
 
 
 class NoSuchRun(Exception):

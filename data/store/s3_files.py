@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
-from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, StoreFiles, make_folder, oldest_first
+from clueline.data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, StoreFiles, make_folder, oldest_first
 
 LOCAL_BYTES = 20 * 2**30  # of copies; above this, those that have not been read for long are removed
 MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free

@@ -12,15 +12,15 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import frame, inline_plain_values, literal
-from data.human_curves import derive
-from data.store.cache_validity_tokens import State
-from data.store.catalogue_schema import tables_of_datasets
-from data.store.files import StoreFiles
-from data.store.run_cache import RunCache, Sized
-from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
-from data.store.run_statistics import computed
-from data.sufficient_statistics import EDITION
+from clueline.data.duckdb_and_polars import frame, inline_plain_values, literal
+from clueline.data.human_curves import derive
+from clueline.data.store.cache_validity_tokens import State
+from clueline.data.store.catalogue_schema import tables_of_datasets
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.run_cache import RunCache, Sized
+from clueline.data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
+from clueline.data.store.run_statistics import computed
+from clueline.data.sufficient_statistics import EDITION
 
 T = TypeVar("T", bound=Sized)
 R = TypeVar("R")

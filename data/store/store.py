@@ -20,21 +20,21 @@ from typing import Any, TypeVar, cast
 
 import duckdb
 
-from data.duckdb_and_polars import literal
-from data.store import migrations
-from data.store.audit import Action, AuditEvent, encode, log_events, new_event
-from data.store.cache_validity_tokens import renew_revisions, states
-from data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
-from data.store.errors import DamagedStore, StoreError, UnreadableStore, reason
-from data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
-from data.store.location import Location, read_location
-from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
-from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
-from data.store.run_cache import CAPACITY, RunCache
-from data.store.run_files import FORM, Objects, all_objects
-from data.store.snapshot import Snapshot
-from data.store.sweep import sweep
-from data.store.tokens_and_readers import TokenError, carry_access
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.store import migrations
+from clueline.data.store.audit import Action, AuditEvent, encode, log_events, new_event
+from clueline.data.store.cache_validity_tokens import renew_revisions, states
+from clueline.data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
+from clueline.data.store.errors import DamagedStore, StoreError, UnreadableStore, reason
+from clueline.data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
+from clueline.data.store.location import Location, read_location
+from clueline.data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
+from clueline.data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
+from clueline.data.store.run_cache import CAPACITY, RunCache
+from clueline.data.store.run_files import FORM, Objects, all_objects
+from clueline.data.store.snapshot import Snapshot
+from clueline.data.store.sweep import sweep
+from clueline.data.store.tokens_and_readers import TokenError, carry_access
 
 T = TypeVar("T")
 MAX_TRIES = 20  # of a write that loses its connection to the register

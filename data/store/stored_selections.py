@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from data.store.errors import StoreError, reason
-from data.store.files import StoreFiles
+from clueline.data.store.errors import StoreError, reason
+from clueline.data.store.files import StoreFiles
 
 FOLDER = "selections"
 ID = re.compile(r"[a-z2-7]{20}")  # 100 bits

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import duckdb
 
-from data.duckdb_and_polars import literal
-from data.store.files import StoreFiles
-from data.store.run_files import Objects, StoredObject, all_objects
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.run_files import Objects, StoredObject, all_objects
 
 KEEP = 3  # catalogues left after a write: a reader may still be opening an earlier one
 

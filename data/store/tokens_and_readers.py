@@ -16,10 +16,10 @@ from typing import Literal, get_args
 
 import msgspec
 
-from data.store import audit
-from data.store.audit import AuditEvent, new_event
-from data.store.errors import StoreError, reason
-from data.store.register import Register
+from clueline.data.store import audit
+from clueline.data.store.audit import AuditEvent, new_event
+from clueline.data.store.errors import StoreError, reason
+from clueline.data.store.register import Register
 
 PREFIX = "clueline_"  # lets scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

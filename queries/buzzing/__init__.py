@@ -6,9 +6,9 @@ The filters of a selection on questions apply to both runs and people. ``reveale
 within it, and their buzzpoint is the first of these above the threshold. People are counted as they played.
 """
 
-from data.store import Snapshot
-from queries.buzzing.by_category import CategoryOutcomes, PeopleMedian, category_outcomes, people_median
-from queries.buzzing.curves import (
+from clueline.data.store import Snapshot
+from clueline.queries.buzzing.by_category import CategoryOutcomes, PeopleMedian, category_outcomes, people_median
+from clueline.queries.buzzing.curves import (
     BuzzCurves,
     BuzzRates,
     FractionAccuracy,
@@ -17,10 +17,10 @@ from queries.buzzing.curves import (
     buzz_curves,
     buzz_rates,
 )
-from queries.buzzing.inputs import read_buzzing
-from queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
-from queries.buzzing.thresholds import Buzzpoint, ThresholdExplorer, best_thresholds, buzzpoint, threshold_explorer
-from queries.selection import Answer, Selection, head
+from clueline.queries.buzzing.inputs import read_buzzing
+from clueline.queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
+from clueline.queries.buzzing.thresholds import Buzzpoint, ThresholdExplorer, best_thresholds, buzzpoint, threshold_explorer
+from clueline.queries.selection import Answer, Selection, head
 
 __all__ = [
     "CURVES",

@@ -8,15 +8,15 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.buzzing.inputs import NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, read_buzzing
-from queries.buzzing.parameters import Rules
-from queries.engine.inference import bounded_mean_interval
-from queries.engine.run_columns import sum_by_place
-from queries.engine.run_pairs import RunName
-from queries.engine.units import Units, read_units_at, too_few_units
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.selection import Answer, Selection, head
+from clueline.data.store import Snapshot
+from clueline.queries.buzzing.inputs import NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, read_buzzing
+from clueline.queries.buzzing.parameters import Rules
+from clueline.queries.engine.inference import bounded_mean_interval
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.units import Units, read_units_at, too_few_units
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.selection import Answer, Selection, head
 
 
 class CategoryOutcome(msgspec.Struct):

@@ -8,15 +8,15 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.buzzing.inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, stream_buzzing
-from queries.buzzing.parameters import Rules
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.run_pairs import RunName
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.buzzing import conditional_buzzes, latest_responses, survey_score
-from queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_test, quartiles, upper_half
-from queries.selection import Selection, number
+from clueline.data.store import Snapshot
+from clueline.queries.buzzing.inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, stream_buzzing
+from clueline.queries.buzzing.parameters import Rules
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.metrics.kernels.buzzing import conditional_buzzes, latest_responses, survey_score
+from clueline.queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_test, quartiles, upper_half
+from clueline.queries.selection import Selection, number
 
 
 class BuzzCurve(msgspec.Struct):

@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import SqlParameters
-from data.store import Snapshot
-from data.store.run_cache import kept_property
-from queries.buzzing.parameters import Rules
-from queries.engine import run_columns
-from queries.engine.common_questions import restrict
-from queries.engine.evidence import Run
-from queries.engine.selected_answers import attribute_masks, left_out_plays, selection_clauses
-from queries.metrics.counted_answers import BUZZED
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.metrics.kernels.buzzing import (
+from clueline.data.duckdb_and_polars import SqlParameters
+from clueline.data.store import Snapshot
+from clueline.data.store.run_cache import kept_property
+from clueline.queries.buzzing.parameters import Rules
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.evidence import Run
+from clueline.queries.engine.selected_answers import attribute_masks, left_out_plays, selection_clauses
+from clueline.queries.metrics.counted_answers import BUZZED
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.metrics.kernels.buzzing import (
     Buzzpoints,
     StepFunction,
     ThresholdInterval,
@@ -29,9 +29,9 @@ from queries.metrics.kernels.buzzing import (
     possible_buzzpoints,
     totals_by_threshold,
 )
-from queries.metrics.kernels.team_buzzes import Opponents, expected_points, opponent_probabilities
-from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, dataset_conventions
+from clueline.queries.metrics.kernels.team_buzzes import Opponents, expected_points, opponent_probabilities
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Selection, dataset_conventions
 
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"

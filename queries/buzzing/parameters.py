@@ -10,9 +10,9 @@ from typing import Annotated
 
 import msgspec
 
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
-from queries.selection.view_parameters_base import Parameters
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
+from clueline.queries.selection.view_parameters_base import Parameters
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.buzzing.inputs import (
+from clueline.data.store import Snapshot
+from clueline.queries.buzzing.inputs import (
     NO_LOGPROBS,
     NO_PEOPLE,
     BuzzingData,
@@ -15,16 +15,16 @@ from queries.buzzing.inputs import (
     read_buzzing,
     representative_threshold,
 )
-from queries.buzzing.parameters import Rules
-from queries.engine.bootstrap import percentile_interval, resample
-from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
-from queries.engine.run_pairs import RunName
-from queries.engine.selected_answers import selected_responses, selection_clauses
-from queries.engine.units import Units, read_units_at, too_few_units
-from queries.metrics.kernels.arrays import Floats, Ints, ratio
-from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
-from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
-from queries.selection import Selection
+from clueline.queries.buzzing.parameters import Rules
+from clueline.queries.engine.bootstrap import percentile_interval, resample
+from clueline.queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.engine.units import Units, read_units_at, too_few_units
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
+from clueline.queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
+from clueline.queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
+from clueline.queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
 MAX_STEPS = 400  # steps of a curve that are listed, apart from the optimum

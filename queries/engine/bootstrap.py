@@ -14,15 +14,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queries.engine.rows import SortedItems
-from queries.engine.run_columns import SparseColumn, sum_by_place
-from queries.metrics.kernels.arrays import first_of_ties
-from queries.metrics.kernels.bins import mass_bins_of_weights
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.selective import log_scores
-from queries.metrics.kernels.sorted_items import correlation
-from queries.metrics.metric import Floats, ItemKernel, Metric
-from queries.query_time_limit import check_time_limit
+from clueline.queries.engine.rows import SortedItems
+from clueline.queries.engine.run_columns import SparseColumn, sum_by_place
+from clueline.queries.metrics.kernels.arrays import first_of_ties
+from clueline.queries.metrics.kernels.bins import mass_bins_of_weights
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.selective import log_scores
+from clueline.queries.metrics.kernels.sorted_items import correlation
+from clueline.queries.metrics.metric import Floats, ItemKernel, Metric
+from clueline.queries.query_time_limit import check_time_limit
 
 REPLICATES = 1000
 LEVEL = 0.95

@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot, once_per_snapshot
-from data.store.answer_states import NO_CONFIDENCE, State
-from queries.engine import run_columns
-from queries.engine.selected_answers import (
+from clueline.data.store import Snapshot, once_per_snapshot
+from clueline.data.store.answer_states import NO_CONFIDENCE, State
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.selected_answers import (
     attribute_masks,
     chosen,
     clue_mask,
@@ -25,9 +25,9 @@ from queries.engine.selected_answers import (
     counts_by_run,
     state_counts,
 )
-from queries.metrics.counted_answers import CONFIDENT
-from queries.metrics.kernels.arrays import Ints
-from queries.selection import ClueMask, Selection
+from clueline.queries.metrics.counted_answers import CONFIDENT
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.selection import ClueMask, Selection
 
 Bools = NDArray[np.bool_]
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot, once_per_snapshot
-from data.store.answer_states import State
-from queries.engine.run_columns import Arrays, ResponseOrder, response_values
-from queries.engine.selected_answers import chosen, item_filters
-from queries.metrics.kernels.arrays import Ints
-from queries.selection import Selection
+from clueline.data.store import Snapshot, once_per_snapshot
+from clueline.data.store.answer_states import State
+from clueline.queries.engine.run_columns import Arrays, ResponseOrder, response_values
+from clueline.queries.engine.selected_answers import chosen, item_filters
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.selection import Selection
 
 
 @dataclass(frozen=True)

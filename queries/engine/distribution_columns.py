@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.importing.run_gradings import parse_answer_line
-from data.ragged_arrays import Floats, Ints, entries_of
-from data.recalibration_maps import tempered
-from data.store import Snapshot
-from data.sufficient_statistics import bin_of
-from queries.engine.run_columns import Arrays, responses_in_order
-from queries.metrics.kernels import distributions as kernels
+from clueline.data.importing.run_gradings import parse_answer_line
+from clueline.data.ragged_arrays import Floats, Ints, entries_of
+from clueline.data.recalibration_maps import tempered
+from clueline.data.store import Snapshot
+from clueline.data.sufficient_statistics import bin_of
+from clueline.queries.engine.run_columns import Arrays, responses_in_order
+from clueline.queries.metrics.kernels import distributions as kernels
 
 READ_AT_ONCE = 500_000  # items, approximately
 SEPARATOR = "\x1f"  # separates class names; no name contains it

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.ragged_arrays import Floats, Ints
-from data.store import Snapshot
-from data.sufficient_statistics import BINS, bin_of
-from queries.engine.distribution_columns import Classes, RunDistributions, dataset_classes, run_distributions
-from queries.engine.run_columns import SparseColumn, joined
-from queries.engine.selected_answers import item_filters
-from queries.metrics import Conventions
-from queries.metrics.counted_answers import CONFIDENT
-from queries.metrics.kernels import bins, distributions
-from queries.selection import Selection
+from clueline.data.ragged_arrays import Floats, Ints
+from clueline.data.store import Snapshot
+from clueline.data.sufficient_statistics import BINS, bin_of
+from clueline.queries.engine.distribution_columns import Classes, RunDistributions, dataset_classes, run_distributions
+from clueline.queries.engine.run_columns import SparseColumn, joined
+from clueline.queries.engine.selected_answers import item_filters
+from clueline.queries.metrics import Conventions
+from clueline.queries.metrics.counted_answers import CONFIDENT
+from clueline.queries.metrics.kernels import bins, distributions
+from clueline.queries.selection import Selection
 
 # Maximum number of classes of a dataset that names none. With more, the options of each question are not treated as classes.
 MAX_CLASSES = 100

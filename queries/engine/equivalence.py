@@ -6,13 +6,13 @@ from typing import Literal
 
 import msgspec
 
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.evidence import Evidence
-from queries.engine.intervals_and_difference_tests import difference_tests, equivalence_tests
-from queries.engine.multiple_comparisons import holm_of_pairs
-from queries.engine.units import ONE_CLUSTER
-from queries.metrics import Metric
-from queries.selection import number
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.intervals_and_difference_tests import difference_tests, equivalence_tests
+from clueline.queries.engine.multiple_comparisons import holm_of_pairs
+from clueline.queries.engine.units import ONE_CLUSTER
+from clueline.queries.metrics import Metric
+from clueline.queries.selection import number
 
 Verdict = Literal["equal", "different", "different by less than the margin", "undecided"]
 NO_WIDTH = "these questions do not show how much the difference would vary over others"

@@ -16,9 +16,9 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, o
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store.run_cache import kept_property
-from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
-from queries.engine.bootstrap import (
+from clueline.data.store.run_cache import kept_property
+from clueline.data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
+from clueline.queries.engine.bootstrap import (
     MAX_CLUSTERS,
     REPLICATES,
     SEED,
@@ -31,14 +31,14 @@ from queries.engine.bootstrap import (
     pooled_items,
     resample_clusters,
 )
-from queries.engine.rows import Rows, SortedItems
-from queries.engine.run_columns import Floats, ItemColumn, SparseColumn, dense, sparse, sum_by_place
-from queries.engine.units import Units
-from queries.metrics import Conventions, Metric
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
-from queries.metrics.kernels.bins import FOLDS, fold_bins, mass_bins, mass_bins_of_sorted, question_folds
-from queries.metrics.metric import unchanged_sums
-from queries.query_time_limit import check_time_limit
+from clueline.queries.engine.rows import Rows, SortedItems
+from clueline.queries.engine.run_columns import Floats, ItemColumn, SparseColumn, dense, sparse, sum_by_place
+from clueline.queries.engine.units import Units
+from clueline.queries.metrics import Conventions, Metric
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
+from clueline.queries.metrics.kernels.bins import FOLDS, fold_bins, mass_bins, mass_bins_of_sorted, question_folds
+from clueline.queries.metrics.metric import unchanged_sums
+from clueline.queries.query_time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence for a metric without bins
 WIDTHS = 10  # cells of confidence for a metric without bins whose distance is a sum of absolute values

@@ -14,16 +14,16 @@ from itertools import product
 
 import numpy as np
 
-from data.human_curves import CURVES
-from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
-from queries.engine.bootstrap import ENDS, quantiles
-from queries.engine.evidence import Evidence
-from queries.engine.rows import Rows, SortedItems
-from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.kernels.arrays import Ints
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Floats
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
+from clueline.queries.engine.bootstrap import ENDS, quantiles
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.rows import Rows, SortedItems
+from clueline.queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Floats
 
 NET_SCORE = CATALOGUE["net_score"]
 

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from data.store import Snapshot
-from data.store.run_cache import kept_property
-from data.sufficient_statistics import BIN_COLUMNS
-from queries.engine import distribution_statistics
-from queries.engine.bootstrap import MAX_CLUSTERS
-from queries.engine.distribution_columns import RunDistributions
-from queries.engine.evidence import OUTLINE, Evidence, Run, Sums, counts_of, outcomes_of, sums_of
-from queries.engine.question_difficulties import selects_by_answers
-from queries.engine.rows import Responses, RowReader
-from queries.engine.run_columns import Arrays, Floats, batches_of_runs, float_array
-from queries.engine.runs_of_many_respondents import RespondentCells
-from queries.engine.selected_answers import chosen, counting_what_there_is, selection_clauses
-from queries.engine.units import read_units
-from queries.metrics import CATALOGUE, Metric
-from queries.query_time_limit import check_time_limit
-from queries.selection import Selection, dataset_conventions
+from clueline.data.store import Snapshot
+from clueline.data.store.run_cache import kept_property
+from clueline.data.sufficient_statistics import BIN_COLUMNS
+from clueline.queries.engine import distribution_statistics
+from clueline.queries.engine.bootstrap import MAX_CLUSTERS
+from clueline.queries.engine.distribution_columns import RunDistributions
+from clueline.queries.engine.evidence import OUTLINE, Evidence, Run, Sums, counts_of, outcomes_of, sums_of
+from clueline.queries.engine.question_difficulties import selects_by_answers
+from clueline.queries.engine.rows import Responses, RowReader
+from clueline.queries.engine.run_columns import Arrays, Floats, batches_of_runs, float_array
+from clueline.queries.engine.runs_of_many_respondents import RespondentCells
+from clueline.queries.engine.selected_answers import chosen, counting_what_there_is, selection_clauses
+from clueline.queries.engine.units import read_units
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Selection, dataset_conventions
 
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read and summed together
 ALWAYS_SUMMED = CATALOGUE["accuracy"], CATALOGUE["uncertainty"]  # the methods of intervals depend on how rare errors are

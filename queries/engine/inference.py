@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.linalg import hadamard
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
-from queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights, quantiles
-from queries.engine.run_columns import sum_by_place
-from queries.metrics.metric import Distance, Floats
+from clueline.queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights, quantiles
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
 SMALL_SAMPLE = 60  # questions: with fewer, the jackknife has better coverage than bootstrap percentiles

@@ -10,15 +10,23 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, TIED, percentile_interval
-from queries.engine.evidence import Evidence
-from queries.engine.extra_question import extra_question_interval, extreme_replicates
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.catalogue.shared import columns
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import Floats
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import (
+    DIGITS,
+    LEVEL,
+    MAX_CLUSTERS,
+    REPLICATES,
+    SMOOTH_REPLICATES,
+    TIED,
+    percentile_interval,
+)
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.extra_question import extra_question_interval, extreme_replicates
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.catalogue.shared import columns
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import Floats
 
 Method = Literal["bootstrap", "extra question", "jackknife", "calibration test"]
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.fft import irfft, prev_fast_len, rfft
 
-from queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
-from queries.engine.inference import FLIPS, Bools, sign_flips
-from queries.engine.run_columns import sum_by_place
-from queries.metrics.kernels.arrays import Ints
-from queries.metrics.metric import Floats
+from clueline.queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
+from clueline.queries.engine.inference import FLIPS, Bools, sign_flips
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.metrics.metric import Floats
 
 EXACT = 9  # decimals of a sum by the fast Fourier transform that are sure
 

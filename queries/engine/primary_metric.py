@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from data.dataset_kinds import FORECAST
-from data.store import Snapshot
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection.reference_people import has_people
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.store import Snapshot
+from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.selection.reference_people import has_people
 
 PRIMARY = {"votes": "dist_ce", FORECAST: "brier"}  # by kind of dataset
 

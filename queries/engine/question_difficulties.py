@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from data.store.run_cache import kept_property
-from data.sufficient_statistics import LIKELIER
-from queries.engine import run_columns
-from queries.engine.run_columns import ResponseOrder, float_array, response_values, rows_of_questions
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.selection import Selection, has_forecasts
+from clueline.data.store import Snapshot
+from clueline.data.store.run_cache import kept_property
+from clueline.data.sufficient_statistics import LIKELIER
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.run_columns import ResponseOrder, float_array, response_values, rows_of_questions
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.selection import Selection, has_forecasts
 
 FROM_RUNS = "runs"  # the value of ``questions.difficulty_source``
 MIN_OTHER_MODELS = 2  # so at least three models

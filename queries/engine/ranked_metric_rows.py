@@ -11,21 +11,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, State, among_states
-from queries.engine.bootstrap import TIED, percentile_interval
-from queries.engine.equivalence import Equivalence, equivalences
-from queries.engine.evidence import Evidence
-from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
-from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
-from queries.engine.primary_metric import RankedMetrics
-from queries.engine.selected_answers import counts_by_run, selected_responses, selection_clauses, state_counts
-from queries.engine.units import ONE_CLUSTER
-from queries.metrics import Metric
-from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.bounds import mean_bounds
-from queries.selection import Selection, dataset_conventions, number
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, State, among_states
+from clueline.queries.engine.bootstrap import TIED, percentile_interval
+from clueline.queries.engine.equivalence import Equivalence, equivalences
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
+from clueline.queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
+from clueline.queries.engine.primary_metric import RankedMetrics
+from clueline.queries.engine.selected_answers import counts_by_run, selected_responses, selection_clauses, state_counts
+from clueline.queries.engine.units import ONE_CLUSTER
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.metrics.kernels.bounds import mean_bounds
+from clueline.queries.selection import Selection, dataset_conventions, number
 
 # Either all questions give the same value, or there is none without one of them.
 NOTHING_COUNTED = "none of its answers has a confidence"

@@ -9,19 +9,19 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from data.sufficient_statistics import ROUNDING
-from queries.engine.bootstrap import SEED
-from queries.engine.evidence import Evidence
-from queries.engine.inference import effective_items, wilson_interval
-from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
-from queries.engine.run_pairs import RunName
-from queries.engine.units import ONE_CLUSTER, too_few_units
-from queries.metrics import CATALOGUE
-from queries.metrics.catalogue.bins import binned
-from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, corp_curve
-from queries.query_time_limit import check_time_limit
-from queries.selection import number
+from clueline.data.sufficient_statistics import ROUNDING
+from clueline.queries.engine.bootstrap import SEED
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.inference import effective_items, wilson_interval
+from clueline.queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.engine.units import ONE_CLUSTER, too_few_units
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.catalogue.bins import binned
+from clueline.queries.metrics.kernels.arrays import Floats, ratio
+from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, corp_curve
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import number
 
 # The contents of bins, expressed as a metric of sums so that they are summed and resampled like any other metric.
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))

@@ -10,20 +10,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from data.store.run_cache import kept_property
-from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, STATISTICS, Bins, Items, bin_sums, sums
-from queries.engine import distribution_statistics, run_columns
-from queries.engine.distribution_columns import RunDistributions
-from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties
-from queries.engine.run_columns import Clues, Floats, SparseColumn, bin_columns, joined, rows_of_questions
-from queries.engine.selected_answers import has_other_states, item_filters
-from queries.metrics import CATALOGUE, Metric
-from queries.metrics.kernels.arrays import Ints
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
-from queries.query_time_limit import check_time_limit
-from queries.selection import Selection
+from clueline.data.store import Snapshot
+from clueline.data.store.run_cache import kept_property
+from clueline.data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, STATISTICS, Bins, Items, bin_sums, sums
+from clueline.queries.engine import distribution_statistics, run_columns
+from clueline.queries.engine.distribution_columns import RunDistributions
+from clueline.queries.engine.question_difficulties import QuestionDifficulties, read_difficulties
+from clueline.queries.engine.run_columns import Clues, Floats, SparseColumn, bin_columns, joined, rows_of_questions
+from clueline.queries.engine.selected_answers import has_other_states, item_filters
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
+from clueline.queries.query_time_limit import check_time_limit
+from clueline.queries.selection import Selection
 
 NET_SCORE = CATALOGUE["net_score"]
 ALWAYS_READ = ("items", "confidence", "correct")  # the methods of intervals depend on them, whatever the metric

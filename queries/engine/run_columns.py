@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.human_curves import CURVES
-from data.ragged_arrays import entries_of
-from data.store import Snapshot
-from data.store.answer_states import State, among_states
-from data.store.run_cache import Sized
-from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, UNSTORED_SUMS, Bins, Items, sums
-from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.query_time_limit import check_time_limit
+from clueline.data.human_curves import CURVES
+from clueline.data.ragged_arrays import entries_of
+from clueline.data.store import Snapshot
+from clueline.data.store.answer_states import State, among_states
+from clueline.data.store.run_cache import Sized
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, UNSTORED_SUMS, Bins, Items, sums
+from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.query_time_limit import check_time_limit
 
 V = TypeVar("V", bound=Sized)
 READ_AT_ONCE = 5_000_000  # items

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.engine.common_questions import restrict, shared_selections
-from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
-from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.metrics import Metric
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import Snapshot
+from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.evidence import Evidence
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.ranked_metric_rows import selections_by_counted
+from clueline.queries.metrics import Metric
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 
 class RunName(msgspec.Struct):

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.sufficient_statistics import BIN_COLUMNS
-from queries.engine.bootstrap import DrawnKind, Draws, item_replicates, mass_bins_replicates
-from queries.engine.evidence import Evidence, stepped_totals
-from queries.engine.run_columns import dense
-from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.metrics.metric import unchanged_sums
+from clueline.data.sufficient_statistics import BIN_COLUMNS
+from clueline.queries.engine.bootstrap import DrawnKind, Draws, item_replicates, mass_bins_replicates
+from clueline.queries.engine.evidence import Evidence, stepped_totals
+from clueline.queries.engine.run_columns import dense
+from clueline.queries.metrics import Metric
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.metrics.metric import unchanged_sums
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import SqlParameters, literal
-from data.store import Snapshot, once_per_snapshot
-from data.store.answer_states import OTHER_STATES, STATES, State, among_states
-from queries.engine import run_columns
-from queries.engine.run_columns import ResponseOrder, response_values
-from queries.metrics.counted_answers import CountedAnswers
-from queries.metrics.kernels.arrays import Ints
-from queries.selection import Selection
+from clueline.data.duckdb_and_polars import SqlParameters, literal
+from clueline.data.store import Snapshot, once_per_snapshot
+from clueline.data.store.answer_states import OTHER_STATES, STATES, State, among_states
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.run_columns import ResponseOrder, response_values
+from clueline.queries.metrics.counted_answers import CountedAnswers
+from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.selection import Selection
 
 Bools = NDArray[np.bool_]
 

@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from data.store.run_cache import kept_property
-from queries.engine import bootstrap
-from queries.engine.run_columns import sum_by_place
-from queries.engine.selected_answers import chosen
-from queries.metrics.kernels.arrays import Floats, Ints
-from queries.selection import Selection
-from queries.selection.facets import AGES, QUESTION, YEARS, default_cluster
+from clueline.data.store import Snapshot
+from clueline.data.store.run_cache import kept_property
+from clueline.queries.engine import bootstrap
+from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.engine.selected_answers import chosen
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import AGES, QUESTION, YEARS, default_cluster
 
 ONE_QUESTION = "a single question does not show how much the value would vary over others"
 ONE_CLUSTER = "its questions are all in one cluster, which does not show how much the value would vary over others"

@@ -1,7 +1,7 @@
 """The metric catalogue and its kernels, which are pure functions of arrays. Definitions follow the papers named in each entry."""
 
-from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS
-from queries.metrics.metric import HUMAN_CURVES, AnalysisMetric, Conventions, Counterexample, Metric
+from clueline.queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS
+from clueline.queries.metrics.metric import HUMAN_CURVES, AnalysisMetric, Conventions, Counterexample, Metric
 
 __all__ = [
     "CATALOGUE",

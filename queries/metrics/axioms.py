@@ -23,11 +23,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from data.human_curves import CURVES
-from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
-from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_totals
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Axiom, Conventions, ItemPair, Metric
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
+from clueline.queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_totals
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
     "U": "Underconfidence: lower the confidence of one correct item. The new system should not be considered superior.",

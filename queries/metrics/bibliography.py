@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from queries.metrics.metric import MetricFacts
+from clueline.queries.metrics.metric import MetricFacts
 
 STANDARD = "standard"  # the source of metrics that need no citation, such as accuracy
 

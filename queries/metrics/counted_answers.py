@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store.answer_states import State
+from clueline.data.store.answer_states import State
 
 
 class CountedAnswers(msgspec.Struct, frozen=True):

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from data.human_curves import CURVES, TEAM_CURVES
-from data.sufficient_statistics import Closed, likelier_side
-from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.bounds import Bounds
+from clueline.data.human_curves import CURVES, TEAM_CURVES
+from clueline.data.sufficient_statistics import Closed, likelier_side
+from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
+from clueline.queries.metrics.kernels.arrays import Floats
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.bounds import Bounds
 
 # Sums of ``kernels.item_totals.net_reward``: the one at the default threshold is stored, others are computed from the items.
 HALF_REWARD, NET_REWARD = "half_reward", "net_reward"

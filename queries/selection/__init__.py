@@ -3,7 +3,7 @@
 Other packages import the selection from here, and kinds of parameters, filters and facets from their modules.
 """
 
-from queries.selection.selection import (
+from clueline.queries.selection.selection import (
     CONVENTIONS,
     Answer,
     ClueMask,

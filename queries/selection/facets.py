@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from data.dataset_kinds import FORECAST
-from data.store import Snapshot
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.store import Snapshot
 
 QUESTION = "question"
 AGES = "ages"

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
-from data.duckdb_and_polars import SqlParameters
-from data.store import Snapshot
-from data.store.gradings import REVIEWED
-from queries.selection.facets import IMPORTED, Facets
-from queries.selection.parameter_kinds import (
+from clueline.data.duckdb_and_polars import SqlParameters
+from clueline.data.store import Snapshot
+from clueline.data.store.gradings import REVIEWED
+from clueline.queries.selection.facets import IMPORTED, Facets
+from clueline.queries.selection.parameter_kinds import (
     BadRequest,
     Kind,
     Range,
@@ -26,7 +26,7 @@ from queries.selection.parameter_kinds import (
     read_number,
     read_range,
 )
-from queries.selection.view_parameters_base import named_key, split_key
+from clueline.queries.selection.view_parameters_base import named_key, split_key
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]

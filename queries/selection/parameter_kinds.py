@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from queries.metrics import CATALOGUE, Metric
-from queries.selection.facets import Facets
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.selection.facets import Facets
 
 T = TypeVar("T")
 Range = tuple[float, float]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from data.store import Snapshot
-from queries.selection.facets import IMPORTED
+from clueline.data.store import Snapshot
+from clueline.queries.selection.facets import IMPORTED
 
 
 class HumanCollection(NamedTuple):

@@ -14,14 +14,14 @@ from typing import Annotated, Any, Generic, Literal
 
 import msgspec
 
-from data.dataset_kinds import FORECAST
-from data.duckdb_and_polars import SqlParameters
-from data.store import Snapshot
-from data.store.gradings import REVIEWED
-from queries.metrics import HUMAN_CURVES, Conventions, Metric
-from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from queries.selection.facets import IMPORTED, Facets, offered_clusters
-from queries.selection.filters import (
+from clueline.data.dataset_kinds import FORECAST
+from clueline.data.duckdb_and_polars import SqlParameters
+from clueline.data.store import Snapshot
+from clueline.data.store.gradings import REVIEWED
+from clueline.queries.metrics import HUMAN_CURVES, Conventions, Metric
+from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
+from clueline.queries.selection.facets import IMPORTED, Facets, offered_clusters
+from clueline.queries.selection.filters import (
     ClusterChoice,
     ColumnFilter,
     Condition,
@@ -39,9 +39,9 @@ from queries.selection.filters import (
     ThresholdConvention,
     named_values,
 )
-from queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
-from queries.selection.reference_people import has_people, human_collections, with_people
-from queries.selection.view_parameters_base import (
+from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
+from clueline.queries.selection.reference_people import has_people, human_collections, with_people
+from clueline.queries.selection.view_parameters_base import (
     NoParameters,
     P,
     Parameters,

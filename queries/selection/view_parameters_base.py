@@ -18,8 +18,8 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Group, Kind
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Group, Kind
 
 P = TypeVar("P", bound="Parameters")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from data.store import open_store
-from data.store.register import FolderRegister
-from data.store.run_withdrawal import withdraw
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.page_actions import api, board, eventually, says
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.pages import navigation
-from dashboard.settings import Settings
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.pages import navigation
+from clueline.dashboard.settings import Settings
 from tests.helpers.page_walk import DETAILS, OVERVIEWS, WITHOUT_CONTROLS, walk
 
 pytestmark = pytest.mark.walk

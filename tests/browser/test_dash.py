@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dashboard.ui.text import percent, short
+from clueline.dashboard.ui.text import percent, short
 from tests.helpers.page_actions import eventually
 from tests.helpers.page_visits import Visit
 from tests.helpers.page_walk import shown

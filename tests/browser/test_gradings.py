@@ -2,8 +2,8 @@
 
 import pytest
 
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, put, write
 from tests.helpers.page_actions import board, eventually, grave_violations, says
 from tests.helpers.page_rest import wait_for_rest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.model_families import MODELS, MONTHS, TOOLS, fill
 from tests.helpers.page_actions import api, eventually
 from tests.helpers.page_walk import follow, shown

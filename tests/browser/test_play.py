@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.life_table import probability_within
-from data.store import open_store
+from clueline.data.life_table import probability_within
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import FACTS, RESPONSES, VOTED, put, write
 from tests.helpers.page_actions import grave_violations
 from tests.helpers.page_visits import PATIENCE

@@ -4,8 +4,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from dashboard.ui.messages import DISPUTED
-from dashboard.ui.quizbowl import without_markup
+from clueline.dashboard.ui.messages import DISPUTED
+from clueline.dashboard.ui.quizbowl import without_markup
 from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, ODD, SCRIPT, TURNED, write_nasty
 from tests.helpers.page_actions import (
     NoServer,

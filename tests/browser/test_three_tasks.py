@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from dashboard.views.leaderboard.table import letters
+from clueline.dashboard.views.leaderboard.table import letters
 from tests.helpers.page_actions import BOARD, api, eventually, pairs, path
 from tests.helpers.page_rest import wait_for_rest
 

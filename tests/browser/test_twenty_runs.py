@@ -3,7 +3,7 @@
 import random
 import shutil
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put_file
 from tests.helpers.page_walk import follow, shown
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.bundle_factory import PEOPLE, write
 from tests.helpers.page_actions import api, board, eventually, fetched, says

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers import postgres_server, s3_server
 from tests.helpers.store_addresses import KINDS, new_address
 

@@ -8,16 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import DamagedStore, StoreError, open_store
-from data.store.backup import back_up, restore_backup
-from data.store.repair import damage_of, versions_on_disk
-from data.store.run_files import all_objects
-from data.store.run_withdrawal import restore, withdraw
-from data.store.s3_files import S3Files
-from data.store.stored_selections import find_selection, keep_selection
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import DamagedStore, StoreError, open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.repair import damage_of, versions_on_disk
+from clueline.data.store.run_files import all_objects
+from clueline.data.store.run_withdrawal import restore, withdraw
+from clueline.data.store.s3_files import S3Files
+from clueline.data.store.stored_selections import find_selection, keep_selection
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
 from tests.helpers.stores import seed_without_models

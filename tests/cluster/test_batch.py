@@ -6,11 +6,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.repair import damage_of
-from data.store.run_withdrawal import withdraw
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.repair import damage_of
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import rows
 from tests.helpers.metric_digests import metric_values
 from tests.helpers.serving import run_cli

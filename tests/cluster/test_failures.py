@@ -11,9 +11,9 @@ import time
 import psycopg
 import pytest
 
-from data.store import StoreError, open_store
-from data.store.run_withdrawal import withdraw
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.store_notes import note, notes
@@ -71,7 +71,7 @@ def test_readers_go_on_while_the_server_hangs(server, store):
 def test_a_reader_that_never_reached_the_server_gets_an_error(server, store, monkeypatch):
     store.write(note("a"))
     server.stop()
-    monkeypatch.setattr("data.store.postgres_register.RECONNECT", 0.5)
+    monkeypatch.setattr("clueline.data.store.postgres_register.RECONNECT", 0.5)
     with pytest.raises(StoreError, match="PostgreSQL server cannot be reached"):
         open_store(store.url).snapshot()
     with pytest.raises(TokenError, match="PostgreSQL server cannot be reached"):
@@ -147,7 +147,7 @@ def test_an_error_of_a_change_is_raised_after_a_lost_lock(server, store):
 
 KILLED = """
 import os, signal, sys
-from data.store import open_store
+from clueline.data.store import open_store
 store = open_store(sys.argv[1], threads=1)
 def change(connection):
     print("locked", flush=True)

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 import duckdb
 import pytest
 
-from data.store import open_store
-from data.store.migrations import current_schema, schema_of
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.migrations import current_schema, schema_of
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.nginx import balancer
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
@@ -193,7 +193,7 @@ def test_a_host_is_not_ready_until_its_database_returns(cluster):
 
 
 STEP = '''"""Runs know their region."""
-from data.store.migrations import drop_column
+from clueline.data.store.migrations import drop_column
 
 def migrate(connection, objects):
     connection.execute("alter table runs add column region varchar")
@@ -244,7 +244,7 @@ def test_hosts_are_upgraded_one_by_one_while_runs_come_in(cluster, tmp_path):
                 wait_until(lambda host=host, stored=stored: stored <= cluster.runs(host.address))
         assert schema(cluster) == current_schema()
         migrated = subprocess.run(
-            [sys.executable, "-m", "dashboard", "migrate"], check=False, cwd=later, env=environment(store=cluster.urls[0]),
+            [sys.executable, "-m", "clueline", "migrate"], check=False, cwd=later, env=environment(store=cluster.urls[0]),
             capture_output=True, text=True, timeout=300,
         )  # fmt: skip
         assert migrated.returncode == 0, migrated.stderr

@@ -9,10 +9,10 @@ import random
 import threading
 import time
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import StoreError, open_store
-from data.store.repair import damage_of
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.repair import damage_of
 from tests.helpers.stores import seed_without_models
 
 KILLS = int(os.environ.get("CLUSTER_KILLS", "40"))
@@ -20,7 +20,9 @@ WRITERS = 2
 MIN_ACKNOWLEDGED = 2  # acknowledged runs without which the test shows nothing; a slow machine needs more kills to reach them
 # The modules are loaded once, so that a writer starts immediately.
 PRELOADED = multiprocessing.get_context("forkserver")
-PRELOADED.set_forkserver_preload(["tests.cluster.test_kills", "data.store.postgres_register", "data.store.s3_files"])
+PRELOADED.set_forkserver_preload(
+    ["tests.cluster.test_kills", "clueline.data.store.postgres_register", "clueline.data.store.s3_files"]
+)
 
 
 def import_runs(url, folder, name, environment, acknowledged):

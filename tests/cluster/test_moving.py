@@ -1,8 +1,8 @@
 """Moving a store from one kind to another and back."""
 
-from data.store import open_store
-from data.store.audit import Audit
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_addresses import new_address
 from tests.helpers.stores import seed_without_models

@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from data.play_sessions.race_of_one_player import Answer, Buzz, Start
-from data.play_sessions.sessions import add_answer, create_session, join, read_state, words_due_to_player
-from data.store import StoreError
-from data.store.play_log import copy_sessions, folder_log
+from clueline.data.play_sessions.race_of_one_player import Answer, Buzz, Start
+from clueline.data.play_sessions.sessions import add_answer, create_session, join, read_state, words_due_to_player
+from clueline.data.store import StoreError
+from clueline.data.store.play_log import copy_sessions, folder_log
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.older_play_log import OlderPlayLog, used_by_both, used_further
 

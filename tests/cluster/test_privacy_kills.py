@@ -12,20 +12,22 @@ import time
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.backup import back_up, restore_backup
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, put, write
 from tests.helpers.store_addresses import new_address
 
 KILLS = int(os.environ.get("CLUSTER_KILLS", "25"))
 SECRET = "hush-hush"
 PRELOADED = multiprocessing.get_context("forkserver")
-PRELOADED.set_forkserver_preload(["tests.cluster.test_privacy_kills", "data.store.postgres_register", "data.store.s3_files"])
+PRELOADED.set_forkserver_preload(
+    ["tests.cluster.test_privacy_kills", "clueline.data.store.postgres_register", "clueline.data.store.s3_files"]
+)
 
 
 def restore(url, folder):

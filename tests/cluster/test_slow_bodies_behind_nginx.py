@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.http.slow_clients import MAX_BODY
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.http.slow_clients import MAX_BODY
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.nginx import balancer
 from tests.helpers.serving import start_server
 from tests.helpers.slow_bodies import ADDRESSES, MANY, MANY_UPLOADS, UPLOADS, check_reader

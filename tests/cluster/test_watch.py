@@ -4,11 +4,11 @@ from functools import partial
 
 import obstore
 
-from dashboard.uploads.import_process import run_job
-from dashboard.uploads.watching import Watch, watched_files
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.s3_files import open_bucket
+from clueline.dashboard.uploads.import_process import run_job
+from clueline.dashboard.uploads.watching import Watch, watched_files
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.s3_files import open_bucket
 
 TABLE = "id,prompt,gold,prediction,p_true,judge\nq1,Which?,Nile,the Nile,0.91,C\nq2,Where?,Rome,Paris,0.4,I\nq3,Who?,x,z,0.2,I\n"
 

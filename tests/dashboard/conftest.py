@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
+from clueline.dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, serving

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.addresses import ROUTES
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers.drawn_pages import markup
 from tests.helpers.stores import seed_without_models
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dashboard import cache as result_cache
-from dashboard.access.dash_requests import CALLBACKS
-from dashboard.cache import (
+from clueline.dashboard import cache as result_cache
+from clueline.dashboard.access.dash_requests import CALLBACKS
+from clueline.dashboard.cache import (
     AT_ONCE,
     AT_ONCE_FOR_CLIENT,
     PLACES,
@@ -28,9 +28,9 @@ from dashboard.cache import (
     QueueFull,
     ResultCache,
 )
-from dashboard.client import Client as PythonClient
-from dashboard.process.server import THREADS
-from queries.query_time_limit import Abandoned, TimeLimitExceeded
+from clueline.dashboard.client import Client as PythonClient
+from clueline.dashboard.process.server import THREADS
+from clueline.queries.query_time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.callback_body import callback_body
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.pages import PAGES
-from dashboard.service import Service
-from dashboard.settings import Settings
-from dashboard.shell import draw
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.repair import damage_of
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.service import Service
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.shell import draw
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.repair import damage_of
 from tests.helpers.small_store import write_csv, write_relay, write_spans
 from tests.helpers.waiting import wait_until
 
@@ -132,7 +132,7 @@ def test_a_damaged_file_never_changes_a_figure(intact, copy, kind, damage):
     else:  # on a busy machine, files are compared after the first answer
         wait_until(lambda: client.get("/readyz").status_code == 503)
         ready = client.get("/readyz")
-        assert "/tmp" not in ready.text and "python -m dashboard repair" in ready.json["error"]["message"]
+        assert "/tmp" not in ready.text and "clueline repair" in ready.json["error"]["message"]
 
 
 @pytest.mark.parametrize("kind", ["catalogue", "responses", "statistics"])

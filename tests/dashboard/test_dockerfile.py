@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import yaml
 
-from dashboard.settings import Settings, read_settings
-from data.store.location import read_location
+from clueline.dashboard.settings import Settings, read_settings
+from clueline.data.store.location import read_location
 from tests.helpers.paths import ROOT
 
 COPIES = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from dashboard.registry.pages import PAGES
-from dashboard.views import docs as documentation_pages
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.views import docs as documentation_pages
 from tests.helpers.html_elements import Elements
 from tests.helpers.paths import ROOT
 

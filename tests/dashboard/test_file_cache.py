@@ -12,8 +12,8 @@ from hashlib import sha256
 
 import pytest
 
-from dashboard import cache as result_cache
-from dashboard.cache import Bytes, FileCache
+from clueline.dashboard import cache as result_cache
+from clueline.dashboard.cache import Bytes, FileCache
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 from tests.helpers.waiting import wait_until
@@ -23,7 +23,7 @@ PROCESS = """
 import os, sys
 from hashlib import sha256
 from pathlib import Path
-from dashboard.cache import Bytes, FileCache
+from clueline.dashboard.cache import Bytes, FileCache
 cache = FileCache(Path(sys.argv[1]), 2**20, 4)
 cache.serializer = Bytes()
 for number in range(200):

@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from dashboard.shell import draw
-from data.store.run_withdrawal import restore, withdraw
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.shell import draw
+from clueline.data.store.run_withdrawal import restore, withdraw
 
 WITHDRAWN_AT = re.compile(r"\b20\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?")
 WITHOUT_RUNS = ("cite", "nowhere", "upload", "metrics", "teams")

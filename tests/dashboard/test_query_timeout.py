@@ -11,16 +11,16 @@ import httpx
 import msgspec
 import pytest
 
-from dashboard.app import create_app
-from dashboard.cache import ResultCache
-from dashboard.settings import Settings
-from dashboard.shell import draw
-from data.store import Snapshot
-from data.store.query_to_file import Table
-from queries.engine import evidence
-from queries.metrics import Metric
-from queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cache import ResultCache
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.shell import draw
+from clueline.data.store import Snapshot
+from clueline.data.store.query_to_file import Table
+from clueline.queries.engine import evidence
+from clueline.queries.metrics import Metric
+from clueline.queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.json_api import error
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
@@ -107,7 +107,7 @@ def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, t
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the system's folder is shared with other tests
     client = limited.test_client()
     run = patient.test_client().get("/api/v1/runs?dataset=tone").json["runs"][0]["run"]
-    monkeypatch.setattr("dashboard.views.runs.responses", lambda *_: Table(ENDLESS, {}))
+    monkeypatch.setattr("clueline.dashboard.views.runs.responses", lambda *_: Table(ENDLESS, {}))
     before = set(tmp_path.iterdir())
     for form in ("csv", "parquet"):
         assert error(client, f"/api/v1/runs/{run}/responses.{form}", 503)["code"] == "query_timeout", form

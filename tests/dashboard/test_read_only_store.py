@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions.sessions import create_session, join
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens, new_code
+from clueline.data.play_sessions.sessions import create_session, join
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens, new_code
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.paths import ROOT
 
@@ -18,8 +18,8 @@ import json, subprocess, sys
 store, token, requests = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 subprocess.run(["mount", "--bind", store, store], check=True)
 subprocess.run(["mount", "-o", "remount,ro,bind", store], check=True)
-from dashboard.app import create_app
-from dashboard.settings import Settings
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
 client = create_app(Settings(store=store, workers=1)).test_client()
 answers = []
 for method, path, body in requests:

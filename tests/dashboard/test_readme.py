@@ -15,14 +15,17 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 MAX_PICTURE_BYTES = 200_000
 
 
+COMMANDS = {".venv/bin/python": sys.executable, ".venv/bin/": f"{sys.executable} -m "}
+
+
 def script(title):
     """Return the commands below a title, with the Python that runs the tests."""
     block = TEXT.partition(f"## {title}")[2].partition("```sh\n")[2].partition("```")[0]
-    return block.replace(".venv/bin/python", sys.executable)
+    return re.sub(r"\.venv/bin/python|\.venv/bin/(?=clueline )", lambda found: COMMANDS[found[0]], block)
 
 
 def test_a_table_goes_in_by_three_lines(tmp_path):
-    settings = environment(store=tmp_path / "store", samples="no") | {"PYTHONPATH": str(ROOT)}
+    settings = environment(store=tmp_path / "store", samples="no")
     commands = ["sh", "-e", "-c", script("You have a table")]
     done = subprocess.run(commands, check=False, cwd=tmp_path, env=settings, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

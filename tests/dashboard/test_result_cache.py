@@ -19,13 +19,13 @@ import pytest
 import redis
 from filelock import FileLock
 
-from dashboard import cache as result_cache
-from dashboard.app import create_app
-from dashboard.cache import Bytes, ResultCache
-from dashboard.service import EXTENSION
-from dashboard.settings import Settings
-from data.store import Snapshot, open_store
-from queries.selection import Selection, read_selection
+from clueline.dashboard import cache as result_cache
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cache import Bytes, ResultCache
+from clueline.dashboard.service import EXTENSION
+from clueline.dashboard.settings import Settings
+from clueline.data.store import Snapshot, open_store
+from clueline.queries.selection import Selection, read_selection
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
 from tests.helpers.paths import ROOT
 from tests.helpers.redis_server import PROGRAM, start_redis
@@ -72,7 +72,7 @@ def test_eight_threads_share_one_computation(fresh, monkeypatch):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from dashboard.cache import ResultCache
+from clueline.dashboard.cache import ResultCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
@@ -220,7 +220,7 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
     for _ in range(2):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
     assert cache.failures == 3  # the lock twice, and the result once: a cache that failed is not used for a while
-    assert len([record for record in caplog.records if record.name == "dashboard.cache"]) == 1
+    assert len([record for record in caplog.records if record.name == "clueline.dashboard.cache"]) == 1
 
 
 def test_a_folder_that_cannot_be_made_is_never_an_error(tmp_path):
@@ -356,7 +356,7 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
     for _ in range(3):
         assert client.get("/api/v1/leaderboard?dataset=tone").json == before
     assert client.get("/?dataset=tone").status_code == 200
-    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.cache"]
+    records = [record.getMessage() for record in caplog.records if record.name == "clueline.dashboard.cache"]
     assert len(records) == 1 and "the cache failed" in records[0]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.settings import FIELDS, BadSetting, Settings, documentation, read_settings, unknown_settings
+from clueline.dashboard.settings import FIELDS, BadSetting, Settings, documentation, read_settings, unknown_settings
 from tests.helpers.paths import ROOT
 
 GOOD = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.cli.format_docs import documents
-from data.readers import formats
+from clueline.dashboard.cli.format_docs import documents
+from clueline.data.readers import formats
 
 
 def test_the_documentation_is_generated():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from data.store import Store, open_store
-from data.store.register import EMPTY
+from clueline.data.store import Store, open_store
+from clueline.data.store.register import EMPTY
 from tests.helpers import bundle_factory as bundles
 
 # Tables from which a run's statistics and items are computed, with their columns (all columns if none is named), and the

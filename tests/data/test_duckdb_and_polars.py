@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from data.duckdb_and_polars import frame
+from clueline.data.duckdb_and_polars import frame
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data import human_curves
-from data.store import create_schema
+from clueline.data import human_curves
+from clueline.data.store import create_schema
 from tests.helpers.examples import examples
 
 # Ends of the clues in words; teams as (kind, words heard or None for all, word of the buzz or None, correct); then the curves

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from data.life_table import LAST_AGE, RADII, SEXES, best_guess, death_probabilities, probability_within, survivors
+from clueline.data.life_table import LAST_AGE, RADII, SEXES, best_guess, death_probabilities, probability_within, survivors
 
 ANCHORS = [
     ("male", 30, 78, [0.053226, 0.264526, 0.520079, 0.860209]),

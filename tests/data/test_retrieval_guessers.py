@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from data.retrieval_guessers import GUESSERS, LSA_DIMENSIONS, bm25, lsa, tfidf_characters, tfidf_words
-from data.sample.pyramid_toml_files import read_entries, read_questions
+from clueline.data.retrieval_guessers import GUESSERS, LSA_DIMENSIONS, bm25, lsa, tfidf_characters, tfidf_words
+from clueline.data.sample.pyramid_toml_files import read_entries, read_questions
 
 DOCUMENTS = [entry.document for entry in read_entries()]
 CLUES = read_questions()[1].clues  # with accents and quotes

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.quizbowl.answer_lines import parse_answer_line
-from data.sample import make_lifeeval, make_pyramid, tone_messages
-from data.sample.pyramid_toml_files import CATEGORIES, read_entries, read_questions
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.sample import make_lifeeval, make_pyramid, tone_messages
+from clueline.data.sample.pyramid_toml_files import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs
 
 SAMPLE = Path(make_lifeeval.__file__).parent
@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def write_tone(folder: Path) -> None:
     # Needed to write the bundle, not to use it.
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import make_tone
+    from clueline.data.sample import make_tone
 
     make_tone.make(folder)
 
@@ -158,7 +158,7 @@ def test_tone_is_imported_as_it_is(store):
 
 def test_no_classifier_learns_from_what_it_is_asked():
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import make_tone
+    from clueline.data.sample import make_tone
 
     texts = [str(k) for k in range(45)]
     votes = np.eye(3)[np.arange(45) % 3] * 100
@@ -178,7 +178,7 @@ def test_no_classifier_learns_from_what_it_is_asked():
 def test_the_temperature_is_the_most_likely_one():
     """Two classes, log odds 2, three of four right: sigmoid(2 / T) = 3/4, so T = 2 / log 3."""
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    from data.sample import make_tone
+    from clueline.data.sample import make_tone
 
     logs = np.tile([2.0, 0.0], (4, 1))
     assert make_tone.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data import sufficient_statistics
-from data.human_curves import TEAM_CURVES
-from data.store import Snapshot, create_schema, difficulty, run_statistics
-from data.store.files import StoreFiles
-from data.store.run_files import Objects
-from data.sufficient_statistics import (
+from clueline.data import sufficient_statistics
+from clueline.data.human_curves import TEAM_CURVES
+from clueline.data.store import Snapshot, create_schema, difficulty, run_statistics
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.run_files import Objects
+from clueline.data.sufficient_statistics import (
     BIN_COLUMNS,
     BINS_USED,
     COLUMNS,

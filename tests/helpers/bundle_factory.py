@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.importing import ingest
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
+from clueline.data.importing import ingest
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
 from tests.helpers.run_tables import with_runs
 
 if sys.version_info >= (3, 14):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from queries.buzzing.thresholds import mean_interval
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
-from queries.engine.units import Units
-from queries.metrics.kernels.team_buzzes import equal_teams_test
+from clueline.queries.buzzing.thresholds import mean_interval
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from clueline.queries.engine.units import Units
+from clueline.queries.metrics.kernels.team_buzzes import equal_teams_test
 from tests.helpers.simulation import Measurement
 
 

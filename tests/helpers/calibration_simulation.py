@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from queries.metrics.kernels.calibration_tests import calibration_tests
+from clueline.queries.metrics.kernels.calibration_tests import calibration_tests
 from tests.helpers.simulation import Measurement, curve_in_band
 
 RANGES = {"spread": (0.0, 1.0), "0.8 to 0.99": (0.8, 0.99), "0.95 to 0.99": (0.95, 0.99)}

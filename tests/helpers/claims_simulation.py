@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
-from queries.engine.intervals_and_difference_tests import difference_tests, equivalence_tests
-from queries.engine.multiple_comparisons import pairs_that_differ
-from queries.engine.primary_metric import RankedMetrics
-from queries.engine.ranked_metric_rows import metric_cells
-from queries.metrics import CATALOGUE, METRICS
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from clueline.queries.engine.intervals_and_difference_tests import difference_tests, equivalence_tests
+from clueline.queries.engine.multiple_comparisons import pairs_that_differ
+from clueline.queries.engine.primary_metric import RankedMetrics
+from clueline.queries.engine.ranked_metric_rows import metric_cells
+from clueline.queries.metrics import CATALOGUE, METRICS
 from tests.helpers.few_errors_simulation import CONFIDENCES, PAIRS_TOGETHER, TRUTH, simulated_runs
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, board

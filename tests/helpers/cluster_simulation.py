@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit, ndtri
 
-from queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
-from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
-from queries.engine.reliability_diagrams import reliability_diagrams
-from queries.engine.units import Units
-from queries.metrics import CATALOGUE
-from queries.metrics.kernels.calibration_tests import calibration_tests
-from queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
+from clueline.queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
+from clueline.queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from clueline.queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
+from clueline.queries.engine.reliability_diagrams import reliability_diagrams
+from clueline.queries.engine.units import Units
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.kernels.calibration_tests import calibration_tests
+from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, Study
 

@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from data.recalibration_maps import FOLDS, folds_of_questions
-from queries.decide import cross_fitted_rewards, rewards
-from queries.engine import inference
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
-from queries.metrics.kernels.decisions import THRESHOLDS, best_thresholds, cell_totals, wrong_answer_costs
+from clueline.data.recalibration_maps import FOLDS, folds_of_questions
+from clueline.queries.decide import cross_fitted_rewards, rewards
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
+from clueline.queries.metrics.kernels.decisions import THRESHOLDS, best_thresholds, cell_totals, wrong_answer_costs
 from tests.helpers.simulation import Measurement, Study
 
 RANGES = {"0 to 1": (0.0, 1.0), ".8 to .99": (0.8, 0.99), ".95 to .99": (0.95, 0.99)}  # of the confidences

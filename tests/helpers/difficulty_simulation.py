@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.multiple_comparisons import permuted_labels_test
-from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
-from queries.metrics import CATALOGUE
-from queries.slices import MIN_QUESTIONS, THIRDS
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.multiple_comparisons import permuted_labels_test
+from clueline.queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.slices import MIN_QUESTIONS, THIRDS
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement
 

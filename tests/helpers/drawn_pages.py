@@ -4,9 +4,9 @@ import html
 import json
 from urllib.parse import parse_qsl
 
-from dashboard.registry.pages import PAGES, read_page
-from dashboard.shell import draw
-from dashboard.ui.drawing import divide_page
+from clueline.dashboard.registry.pages import PAGES, read_page
+from clueline.dashboard.shell import draw
+from clueline.dashboard.ui.drawing import divide_page
 
 
 def drawn(app, page, query="", *item):

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
-from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from queries.metrics import CATALOGUE, Metric
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from clueline.queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from clueline.queries.metrics import CATALOGUE, Metric
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from queries.engine.bootstrap import LEVEL
-from queries.engine.intervals_and_difference_tests import MEAN_CORRECTNESS, metric_intervals
-from queries.metrics import CATALOGUE, Conventions
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.engine.intervals_and_difference_tests import MEAN_CORRECTNESS, metric_intervals
+from clueline.queries.metrics import CATALOGUE, Conventions
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement
 

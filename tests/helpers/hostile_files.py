@@ -23,7 +23,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from data.importing.table_files import zstd
+from clueline.data.importing.table_files import zstd
 from tests.helpers import bundle_factory as bundles
 
 H = "question_id,clue,guess,confidence\n"

@@ -20,17 +20,17 @@ from urllib.parse import quote_from_bytes, urlencode
 import brotli
 from hypothesis import strategies as st
 
-from dashboard.access.dash_requests import CALLBACKS
-from dashboard.access.request_rate import RequestRate
-from dashboard.app import create_app
-from dashboard.registry.addresses import ROUTES
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from data.importing.table_files import zstd
-from data.play_sessions.sessions import create_session, join
-from data.store.register import REFUSED, REFUSED_BEFORE
-from data.store.tokens_and_readers import Tokens
-from queries.selection import Selection
+from clueline.dashboard.access.dash_requests import CALLBACKS
+from clueline.dashboard.access.request_rate import RequestRate
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.table_files import zstd
+from clueline.data.play_sessions.sessions import create_session, join
+from clueline.data.store.register import REFUSED, REFUSED_BEFORE
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.selection import Selection
 from tests.helpers.callback_body import callback_body
 from tests.helpers.paths import ROOT
 

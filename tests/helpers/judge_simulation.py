@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from queries.engine.bootstrap import LEVEL
-from queries.metrics import Conventions
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean
-from queries.reviewed_samples import MEANS
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.metrics import Conventions
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean
+from clueline.queries.reviewed_samples import MEANS
 from tests.helpers.simulation import Measurement
 
 QUESTIONS, REVIEWED = 1000, 100

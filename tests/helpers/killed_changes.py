@@ -11,22 +11,24 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.play_sessions.sessions import create_session, digest, join
-from data.store import open_store
-from data.store.audit import Audit
-from data.store.models import merge
-from data.store.repair import damage_of
-from data.store.run_withdrawal import withdraw
-from data.store.tokens_and_readers import Tokens, new_code
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.play_sessions.sessions import create_session, digest, join
+from clueline.data.store import open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.models import merge
+from clueline.data.store.repair import damage_of
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.tokens_and_readers import Tokens, new_code
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
 NAMES = ("opus-5", "lab/opus-5", "Opus-5-20251101", "sonnet")  # of models; the last one's run is withdrawn
 PRELOADED = multiprocessing.get_context("forkserver")
-PRELOADED.set_forkserver_preload(["tests.helpers.killed_changes", "data.store.postgres_register", "data.store.s3_files"])
+PRELOADED.set_forkserver_preload(
+    ["tests.helpers.killed_changes", "clueline.data.store.postgres_register", "clueline.data.store.s3_files"]
+)
 PLAYER = "0" * 32
 RUN = "question_id,clue,guess,confidence\nq1,0,Oslo,0.5\n"
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 
-from queries.engine.gather import gather
-from queries.metrics import METRICS
-from queries.selection import Selection
+from clueline.queries.engine.gather import gather
+from clueline.queries.metrics import METRICS
+from clueline.queries.selection import Selection
 
 
 def metric_values(store):

@@ -3,8 +3,8 @@
 import json
 import random
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
 from tests.helpers.evaluation_logs import inspect_log, inspect_sample, inspect_score, lm_eval_sample, write_eval, write_lines
 
 MAKERS = ("anthropic", "openai")

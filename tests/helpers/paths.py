@@ -1,5 +1,6 @@
-"""The path of the checkout."""
+"""Paths of the checkout."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "scripts" / "package"  # the folder from which ``clueline`` is imported

@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from data import scratch_folders
-from data.store import open_store
-from data.store.run_files import all_objects
+from clueline.data import scratch_folders
+from clueline.data.store import open_store
+from clueline.data.store.run_files import all_objects
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.serving import environment, run_cli, start_server
@@ -53,7 +53,7 @@ def importers(pid):
     pids = []
     for child in descendants(pid):
         with suppress(OSError):
-            if b"dashboard.uploads.import_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"clueline.dashboard.uploads.import_process" in Path(f"/proc/{child}/cmdline").read_bytes():
                 pids.append(child)
     return pids
 
@@ -160,12 +160,12 @@ class Siege:
         self.start()
 
     def kill_import(self):
-        """Kill a ``python -m dashboard import``."""
+        """Kill a ``clueline import``."""
         name = self._name()
         path = self.folder / "import.csv"
         path.write_text(content(name), encoding="utf-8")
         process = subprocess.Popen(
-            [sys.executable, "-m", "dashboard", "import", str(path), "--dataset", "pyramid", "--model", name],
+            [sys.executable, "-m", "clueline", "import", str(path), "--dataset", "pyramid", "--model", name],
             cwd=ROOT,
             env=environment(store=self.store) | {"TMPDIR": str(self.temporary)},
             stdout=subprocess.PIPE,
@@ -224,7 +224,7 @@ class Siege:
         path = self.folder / "last.csv"
         path.write_text(content(name), encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", "dashboard", "import", str(path), "--dataset", "pyramid", "--model", name],
+            [sys.executable, "-m", "clueline", "import", str(path), "--dataset", "pyramid", "--model", name],
             check=False,
             cwd=ROOT,
             env=environment(store=self.store) | {"TMPDIR": str(self.temporary)},

@@ -1,6 +1,6 @@
 """A page of the question list, ordered and detailed without a cache."""
 
-from queries.questions import ordered_questions, question_details, question_page
+from clueline.queries.questions import ordered_questions, question_details, question_page
 
 
 def questions(snapshot, selection, metrics, sort="position", limit=100, cursor=None):

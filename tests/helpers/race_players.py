@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from data.play_sessions.sessions import digest
+from clueline.data.play_sessions.sessions import digest
 from tests.helpers.paths import ROOT
 
 POLL = 0.5  # seconds between requests for words, as in assets/play_race.js

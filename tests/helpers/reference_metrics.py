@@ -10,8 +10,8 @@ from functools import partial
 
 from scipy.stats import kendalltau
 
-from queries.metrics import CATALOGUE
-from queries.metrics.kernels.bins import FOLDS, question_folds
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import reference_vote_metrics
 from tests.helpers.reference_vote_metrics import NAN, binned, mean
 from tests.helpers.run_tables import with_runs

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from data.duckdb_and_polars import literal
-from data.store import Store
-from data.store.run_files import KINDS, PARQUET, TYPES, record_objects, stored_objects
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.store import Store
+from clueline.data.store.run_files import KINDS, PARQUET, TYPES, record_objects, stored_objects
 
 
 def with_runs(source):

@@ -17,35 +17,37 @@ from types import SimpleNamespace
 from click.testing import CliRunner
 from werkzeug.serving import make_server
 
-from tests.helpers.paths import ROOT
+from tests.helpers.paths import PACKAGE, ROOT
 
 PORTS = map(lambda number: 11_000 + (199 * os.getpid() + number) % 20_000, itertools.count())
 STARTED = 300  # seconds that a server can take to get ready
 
 
 def environment(**settings):
-    """Return the environment of a process of ours: with these settings, without those of the person who runs the tests."""
+    """Return the environment of a process of ours: with these settings, without those of the person who runs the tests.
+
+    It runs the code of this checkout, whatever is installed.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLUELINE_")}
+    kept["PYTHONPATH"] = str(PACKAGE)
     return kept | {f"CLUELINE_{name.upper()}": str(value) for name, value in settings.items()}
 
 
 def run_cli(*arguments, **settings):
-    """Run ``python -m dashboard ARGUMENTS`` in its own process."""
-    command = [sys.executable, "-m", "dashboard", *map(str, arguments)]
+    """Run ``clueline ARGUMENTS`` in its own process."""
+    command = [sys.executable, "-m", "clueline", *map(str, arguments)]
     return subprocess.run(
         command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=300
     )
 
 
 def call_cli(*arguments, **settings):
-    """Run ``python -m dashboard ARGUMENTS`` in this process, which saves imports. An unexpected error is raised."""
-    from dashboard.cli import main
+    """Run ``clueline ARGUMENTS`` in this process, which saves imports. An unexpected error is raised."""
+    from clueline.dashboard.cli import main
 
     unset = {name: None for name in os.environ if name.startswith("CLUELINE_")}
     chosen = {name: value for name, value in environment(**settings).items() if name.startswith("CLUELINE_")}
-    result = CliRunner().invoke(
-        main, [*map(str, arguments)], env=unset | chosen, prog_name="python -m dashboard", catch_exceptions=False
-    )
+    result = CliRunner().invoke(main, [*map(str, arguments)], env=unset | chosen, prog_name="clueline", catch_exceptions=False)
     return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
 
 
@@ -83,9 +85,9 @@ def start_server(store, log, workers=2, as_options=False, port=None, code=ROOT, 
     settings = {"log_level": "warning"} | ({} if as_options else {"port": port}) | settings
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dashboard", "serve", *(["--port", str(port)] if as_options else [])],
+            [sys.executable, "-m", "clueline", "serve", *(["--port", str(port)] if as_options else [])],
             cwd=code,
-            env=environment(store=store, workers=workers, **settings),
+            env=environment(store=store, workers=workers, **settings) | {"PYTHONPATH": str(code / PACKAGE.relative_to(ROOT))},
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from data.human_curves import CURVES
-from data.sufficient_statistics import STATISTICS, Items, bin_sums, sums
-from queries.engine.evidence import Evidence, Run
-from queries.engine.rows import Rows, SortedItems
-from queries.engine.run_columns import dense
-from queries.metrics import Conventions
-from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import ATTEMPTED_ITEMS
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import STATISTICS, Items, bin_sums, sums
+from clueline.queries.engine.evidence import Evidence, Run
+from clueline.queries.engine.rows import Rows, SortedItems
+from clueline.queries.engine.run_columns import dense
+from clueline.queries.metrics import Conventions
+from clueline.queries.metrics.kernels.item_totals import net_reward
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS
 
 MAX_CLUES = 6
 STANDARD = Conventions()

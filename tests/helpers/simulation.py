@@ -11,15 +11,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from queries.engine import bootstrap, inference
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
-from queries.metrics import VARIANTS
-from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.ece_variants import SCRIPT_BIN
-from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
+from clueline.queries.engine import bootstrap, inference
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
+from clueline.queries.metrics import VARIANTS
+from clueline.queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.ece_variants import SCRIPT_BIN
+from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
 from tests.helpers.simulated_evidence import evidence_of
 
 BINS = 10

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queries.engine.common_questions import taking_part
+from clueline.queries.engine.common_questions import taking_part
 
 RUNS, QUESTIONS = 8, 200
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)

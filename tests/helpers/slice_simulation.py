@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from queries.engine.bootstrap import LEVEL
-from queries.metrics import CATALOGUE
-from queries.slices import measure_parts
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.slices import measure_parts
 from tests.helpers.few_errors_simulation import CONFIDENCES, simulated_runs
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, board

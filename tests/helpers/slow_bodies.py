@@ -8,7 +8,7 @@ import threading
 import time
 from urllib.parse import urlsplit
 
-from dashboard.process.server import THREADS
+from clueline.dashboard.process.server import THREADS
 
 MANY = THREADS + 20  # more than the threads of a worker
 MANY_UPLOADS = 40  # more than its threads for uploads

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from data.importing.seed import BUNDLED, seed
+from clueline.data.importing.seed import BUNDLED, seed
 
 
 def seed_without_models(store):

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from queries.metrics import HUMAN_CURVES, Conventions
-from queries.selection import CONVENTIONS, Selection
+from clueline.queries.metrics import HUMAN_CURVES, Conventions
+from clueline.queries.selection import CONVENTIONS, Selection
 
 ENDS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0]) | st.floats(0, 1)
 RANGES = st.tuples(ENDS, ENDS).map(lambda ends: (min(ends), max(ends))).filter(lambda ends: ends != (0, 1))

@@ -13,9 +13,9 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Selection
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.selection import Selection
 from tests.helpers.paths import ROOT
 
 FOLDER = ROOT.parent / "shared" / "tables"
@@ -180,7 +180,7 @@ def write_workbook(path: Path, sheets: dict[str, list]) -> None:
 
 def answer_of(message: str, was: dict[str, str]) -> list[str]:
     """Return the command of a message that asks about one column, with the answer that fits what the column was."""
-    command, others = re.search(r"^For example: python -m dashboard (.*)(?:\ninstead .*: (.*))?", message, re.M).groups()
+    command, others = re.search(r"^For example: clueline (.*)(?:\ninstead .*: (.*))?", message, re.M).groups()
     words = shlex.split(command)
     if "--column" not in words:
         return words

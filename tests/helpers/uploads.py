@@ -2,10 +2,10 @@
 
 from types import SimpleNamespace
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from dashboard.uploads import import_process
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads import import_process
+from clueline.data.store.tokens_and_readers import Tokens
 
 ADDRESS = "/api/v1/runs"
 

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.selection import read_facets
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.selection import read_facets
 from tests.helpers.reference_metrics import Rows
 from tests.helpers.small_polls import write_polls, write_quiz
 from tests.helpers.small_store import write_relay, write_spans

@@ -7,19 +7,19 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from data.importing.report import Refused
-from data.recalibration_maps import folds_of_questions
-from data.store import open_store
-from queries.breakdown import breakdown
-from queries.engine.common_questions import coverage
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.axioms import value_of_items
-from queries.metrics.kernels.bounds import mean_bounds
-from queries.rankings import agreement
-from queries.reliability import reliability
-from queries.runs import first_responses, responses
-from queries.selection import Selection
+from clueline.data.importing.report import Refused
+from clueline.data.recalibration_maps import folds_of_questions
+from clueline.data.store import open_store
+from clueline.queries.breakdown import breakdown
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.axioms import value_of_items
+from clueline.queries.metrics.kernels.bounds import mean_bounds
+from clueline.queries.rankings import agreement
+from clueline.queries.reliability import reliability
+from clueline.queries.runs import first_responses, responses
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import put, put_file, records, rows, write
 
 SHOWN = [CATALOGUE[key] for key in ("brier", "net_score", "accuracy", "attempted", "accuracy_attempted", "auroc", "ece")]

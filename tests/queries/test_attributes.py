@@ -5,19 +5,19 @@ import shutil
 import msgspec
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.breakdown import breakdown, breakdown_fields
-from queries.changes import pinned_version
-from queries.datasets import datasets
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.question import question
-from queries.questions import question_table
-from queries.selection import Selection, read_facets, read_selection
-from queries.slices import slices
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.breakdown import breakdown, breakdown_fields
+from clueline.queries.changes import pinned_version
+from clueline.queries.datasets import datasets
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.question import question
+from clueline.queries.questions import question_table
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.slices import slices
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, table, write
 
 ODD = "cost in $dataset, it's/~net"

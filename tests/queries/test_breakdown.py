@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.breakdown import BREAKDOWN_FIELDS, breakdown
-from queries.leaderboard import leaderboard
-from queries.metrics import METRICS
-from queries.selection import Selection
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.breakdown import BREAKDOWN_FIELDS, breakdown
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import METRICS
+from clueline.queries.selection import Selection
 from tests.helpers.examples import examples
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections

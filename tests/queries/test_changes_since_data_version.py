@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from dashboard.http.messages import what_changed
-from data.store import open_store
-from data.store.gradings import Correction, correct_grades
-from data.store.run_withdrawal import restore, withdraw
-from queries.changes import pinned_version, version_changes
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.http.messages import what_changed
+from clueline.data.store import open_store
+from clueline.data.store.gradings import Correction, correct_grades
+from clueline.data.store.run_withdrawal import restore, withdraw
+from clueline.queries.changes import pinned_version, version_changes
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, put_file, write
 
 ALL = Selection("toy")

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.compare import compare, comparisons, question_differences
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
-from queries.engine.multiple_comparisons import holm
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import ClueMask, Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.queries.compare import compare, comparisons, question_differences
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
+from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import ClueMask, Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
@@ -97,7 +97,7 @@ def test_question_differences_match_the_pairs_of_a_comparison(snapshot, rows, of
 def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkeypatch):
     a, b = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
     every = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
-    monkeypatch.setattr("queries.compare.MAX_DOTS", 5)
+    monkeypatch.setattr("clueline.queries.compare.MAX_DOTS", 5)
     some = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
     assert every.questions > 5
     assert some.dots == every.dots[:: -(-every.questions // 5)]
@@ -107,7 +107,7 @@ def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkey
 def test_many_questions_have_no_values_of_pairs(snapshot, run_of, monkeypatch):
     a, b, metrics = run_of["plain", "verbalized"], run_of["twin", "verbalized"], [CATALOGUE["brier"], CATALOGUE["auroc"]]
     few = compare(snapshot, RELAY, a, b, metrics)
-    monkeypatch.setattr("queries.compare.MAX_SINGLE", len(few.pairs) - 1)
+    monkeypatch.setattr("clueline.queries.compare.MAX_SINGLE", len(few.pairs) - 1)
     many = compare(snapshot, RELAY, a, b, metrics)
     assert [pair.a["brier"] for pair in many.pairs] == [pair.a["brier"] for pair in few.pairs]
     assert any(pair.a["auroc"] is not None for pair in few.pairs) and {pair.a["auroc"] for pair in many.pairs} == {None}

@@ -5,12 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from queries.decide import cross_fitted_rewards, decide
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels.decisions import cell_totals
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.queries.decide import cross_fitted_rewards, decide
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels.decisions import cell_totals
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import write
 
 PYRAMID = Selection("pyramid")

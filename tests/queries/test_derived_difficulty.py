@@ -2,7 +2,7 @@
 
 import pytest
 
-from queries.selection import Selection
+from clueline.queries.selection import Selection
 from tests.helpers import bundle_factory as bundles
 
 RUNS, CLUES = 10, 3

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from queries.compare import compare
-from queries.engine.gather import gather
-from queries.engine.multiple_comparisons import permuted_labels_test
-from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
-from queries.hard_easy_effect import difficulty
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Selection
-from queries.slices import slices
+from clueline.queries.compare import compare
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.multiple_comparisons import permuted_labels_test
+from clueline.queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.selection import Selection
+from clueline.queries.slices import slices
 from tests.helpers.bundle_factory import table, write
 
 SLOPE = CATALOGUE["hard_easy_slope"]

@@ -4,18 +4,18 @@ import shutil
 
 import pytest
 
-from data.store import open_store
-from data.store.gradings import Correction, correct_grades
-from queries.breakdown import unsolved
-from queries.engine.disputed_answers import disputed_runs
-from queries.findings import surest_early_mistake
-from queries.gradings import grading_coverage, gradings
-from queries.items import items
-from queries.leaderboard import grading_disagreement, leaderboard
-from queries.metrics import CATALOGUE
-from queries.question import question
-from queries.questions import ordered_questions, question_details
-from queries.selection import Selection
+from clueline.data.store import open_store
+from clueline.data.store.gradings import Correction, correct_grades
+from clueline.queries.breakdown import unsolved
+from clueline.queries.engine.disputed_answers import disputed_runs
+from clueline.queries.findings import surest_early_mistake
+from clueline.queries.gradings import grading_coverage, gradings
+from clueline.queries.items import items
+from clueline.queries.leaderboard import grading_disagreement, leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.question import question
+from clueline.queries.questions import ordered_questions, question_details
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import FACTS, put, table, write
 
 QUESTIONS = [f"q{number}" for number in range(20)]

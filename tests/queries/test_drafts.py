@@ -5,12 +5,20 @@ import zipfile
 
 import pytest
 
-from queries.buzzing import Rules, best_thresholds
-from queries.buzzing.parameters import default_curve
-from queries.drafts import ELICITATIONS, THRESHOLDS, DraftText, WrittenDataset, WrittenQuestion, draft_bundle, question_draft
-from queries.question import question
-from queries.selection import Selection, read_facets
-from queries.selection.parameter_kinds import BadRequest
+from clueline.queries.buzzing import Rules, best_thresholds
+from clueline.queries.buzzing.parameters import default_curve
+from clueline.queries.drafts import (
+    ELICITATIONS,
+    THRESHOLDS,
+    DraftText,
+    WrittenDataset,
+    WrittenQuestion,
+    draft_bundle,
+    question_draft,
+)
+from clueline.queries.question import question
+from clueline.queries.selection import Selection, read_facets
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 PYRAMID = Selection("pyramid")
 GIVEAWAY = "Name this Gothic novel by Mary Shelley, in which Victor stitches together a giant out of corpses at Ingolstadt."

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from data.store import open_store
-from data.store.gradings import Correction, correct_grades, draw_for_review
-from data.store.query_to_file import export
-from data.store.run_tags import change_tags
-from queries.datasets import bundle, responses
-from queries.reviewed_samples import review_sample
+from clueline.data.store import open_store
+from clueline.data.store.gradings import Correction, correct_grades, draw_for_review
+from clueline.data.store.query_to_file import export
+from clueline.data.store.run_tags import change_tags
+from clueline.queries.datasets import bundle, responses
+from clueline.queries.reviewed_samples import review_sample
 from tests.helpers.bundle_factory import PEOPLE, content, put, rows, write
 
 ODD = "cost in $dataset, it's/~net"

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from data.store import open_store
-from queries.datasets import Datasets, datasets
-from queries.selection import read_facets
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import open_store
+from clueline.queries.datasets import Datasets, datasets
+from clueline.queries.selection import read_facets
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.small_polls import POLLS
 from tests.helpers.small_store import ODD
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.breakdown import breakdown
-from queries.buzzing import Rules, buzz
-from queries.compare import compare
-from queries.engine.gather import gather
-from queries.hard_easy_effect import difficulty
-from queries.human_votes import people
-from queries.items import items
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS
-from queries.question import question
-from queries.questions import question_table, sparklines
-from queries.recalibration import recalibration
-from queries.reliability import reliability
-from queries.runs import run, runs, unanswered_questions
-from queries.selection import Selection, read_facets, read_selection
-from queries.slices import slices
+from clueline.queries.breakdown import breakdown
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.compare import compare
+from clueline.queries.engine.gather import gather
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.human_votes import people
+from clueline.queries.items import items
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.question import question
+from clueline.queries.questions import question_table, sparklines
+from clueline.queries.recalibration import recalibration
+from clueline.queries.reliability import reliability
+from clueline.queries.runs import run, runs, unanswered_questions
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.slices import slices
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.reference_metrics import Rows

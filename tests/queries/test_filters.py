@@ -6,17 +6,17 @@ import msgspec
 import polars as pl
 import pytest
 
-from queries.buzzing import Rules, buzz
-from queries.datasets import prompts
-from queries.engine.common_questions import coverage
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.questions import sparklines
-from queries.runs import selected_runs
-from queries.selection import CONVENTIONS, Selection, read_facets
-from queries.selection.filters import ColumnFilter, Filter, MenuControl
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import collect, decode, split_key
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.datasets import prompts
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.questions import sparklines
+from clueline.queries.runs import selected_runs
+from clueline.queries.selection import CONVENTIONS, Selection, read_facets
+from clueline.queries.selection.filters import ColumnFilter, Filter, MenuControl
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.view_parameters_base import collect, decode, split_key
 from tests.helpers.run_tables import with_runs
 
 EVERY = Selection(

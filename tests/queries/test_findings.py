@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.findings import differs_from_zero, findings, surest_early_mistake
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.question import question
-from queries.questions import ordered_questions
-from queries.selection import Selection
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.findings import differs_from_zero, findings, surest_early_mistake
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.question import question
+from clueline.queries.questions import ordered_questions
+from clueline.queries.selection import Selection
 
 
 def plain_search(snapshot, selection):

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from data.importing.report import Refused
-from data.store import open_store
-from queries.breakdown import unsolved
-from queries.decide import decide
-from queries.engine.bootstrap import MAX_CLUSTERS
-from queries.engine.gather import gather
-from queries.hard_easy_effect import difficulty
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question import question
-from queries.questions import ordered_questions
-from queries.reliability import reliability, triptych
-from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.importing.report import Refused
+from clueline.data.store import open_store
+from clueline.queries.breakdown import unsolved
+from clueline.queries.decide import decide
+from clueline.queries.engine.bootstrap import MAX_CLUSTERS
+from clueline.queries.engine.gather import gather
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.question import question
+from clueline.queries.questions import ordered_questions
+from clueline.queries.reliability import reliability, triptych
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, put_file, rows, write
 

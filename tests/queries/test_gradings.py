@@ -7,14 +7,14 @@ import random
 import polars as pl
 import pytest
 
-from data.store import open_store
-from data.store.gradings import Correction, correct_grades
-from queries.buzzing import Rules, buzz
-from queries.gradings import graded_guesses, grading_coverage, gradings
-from queries.items import items
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS
-from queries.selection import Selection, read_facets, read_selection
+from clueline.data.store import open_store
+from clueline.data.store.gradings import Correction, correct_grades
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.gradings import graded_guesses, grading_coverage, gradings
+from clueline.queries.items import items
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import put, rows, table, write
 
 QUESTIONS = [f"q{number}" for number in range(1, 9)]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from queries.buzzing import Rules, buzz
-from queries.hard_easy_effect import difficulty
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection, read_facets, read_selection
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.selection import Selection, read_facets, read_selection
 
 CALSCORE2 = CATALOGUE["calscore2"]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.human_votes import people
-from queries.selection import Selection
+from clueline.queries.human_votes import people
+from clueline.queries.selection import Selection
 from tests.helpers import reference_vote_metrics as votes
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from queries.interval_coverage_in_simulations import KINDS, measured_claims
-from queries.metric_definitions import SYSTEMS, sakai_examples
-from queries.metrics import CATALOGUE
+from clueline.queries.interval_coverage_in_simulations import KINDS, measured_claims
+from clueline.queries.metric_definitions import SYSTEMS, sakai_examples
+from clueline.queries.metrics import CATALOGUE
 from tests.helpers.paths import ROOT
 
 MARKDOWN = ROOT / "benchmarks" / "inference.md"

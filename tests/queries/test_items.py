@@ -2,10 +2,10 @@
 
 import pytest
 
-from queries.items import confidently_wrong, items
-from queries.metrics import Conventions
-from queries.reliability import reliability
-from queries.selection import Selection
+from clueline.queries.items import confidently_wrong, items
+from clueline.queries.metrics import Conventions
+from clueline.queries.reliability import reliability
+from clueline.queries.selection import Selection
 
 
 @pytest.mark.parametrize("least", [0.0, 0.8, 1.0])

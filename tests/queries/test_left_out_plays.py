@@ -2,13 +2,13 @@
 
 import pytest
 
-from data.readers.qanta import PLACEHOLDER
-from data.store import open_store
-from data.store.errors import NeedsMigration
-from data.store.migrations import m0014_left_out_plays
-from queries.buzzing import Rules, buzz
-from queries.question import question
-from queries.selection import Selection
+from clueline.data.readers.qanta import PLACEHOLDER
+from clueline.data.store import open_store
+from clueline.data.store.errors import NeedsMigration
+from clueline.data.store.migrations import m0014_left_out_plays
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.question import question
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import put, rows
 from tests.helpers.bundle_factory import write as write_bundle
 from tests.helpers.qanta_files import PLAYS, write_challenge

@@ -2,10 +2,10 @@
 
 import pytest
 
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.player_result import METRICS, PlayedClue, player_result
-from queries.selection import Selection
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.player_result import METRICS, PlayedClue, player_result
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 
 RELAY = Selection("relay")

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from queries.compare import compare
-from queries.engine.inference import one_sided_t_test, t_test
-from queries.metrics import CATALOGUE, METRICS
-from queries.power import MIN_QUESTIONS, POWER, detectable_difference, equality_margin, power, questions_needed
-from queries.selection import Selection
+from clueline.queries.compare import compare
+from clueline.queries.engine.inference import one_sided_t_test, t_test
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.power import MIN_QUESTIONS, POWER, detectable_difference, equality_margin, power, questions_needed
+from clueline.queries.selection import Selection
 
 BOARDS = 6000
 NOISE = 4 * math.sqrt(POWER * (1 - POWER) / BOARDS)

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from queries.metrics import CATALOGUE
-from queries.published_values import COUNT, published, published_rows
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.published_values import COUNT, published, published_rows
 
 TABLES = {table.key: table for table in published().tables}
 # Metrics of human votes; their figures here are between 0 and 1.

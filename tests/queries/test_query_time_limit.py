@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 
-from queries.query_time_limit import Abandoned, TimeLimitExceeded, check_time_limit, time_limit
+from clueline.queries.query_time_limit import Abandoned, TimeLimitExceeded, check_time_limit, time_limit
 
 # Takes hours: a product of 250 billion rows.
 ENDLESS = "select sum(a.range * b.range % 7) from range(500000) a, range(500000) b"

@@ -7,14 +7,14 @@ import math
 
 import pytest
 
-from data.store import open_store
-from queries.buzzing import Buzzpoint, Rules
-from queries.calscore_steps import NO_PEOPLE, clue_steps
-from queries.leaderboard import leaderboard
-from queries.metrics import HUMAN_CURVES, METRICS, Conventions
-from queries.question import question
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.store import open_store
+from clueline.queries.buzzing import Buzzpoint, Rules
+from clueline.queries.calscore_steps import NO_PEOPLE, clue_steps
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import HUMAN_CURVES, METRICS, Conventions
+from clueline.queries.question import question
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.small_polls import POLLS, YES_NO

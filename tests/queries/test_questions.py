@@ -2,11 +2,11 @@
 
 import pytest
 
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.questions import FACTS, ordered_questions, question_table, sparklines
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.questions import FACTS, ordered_questions, question_table, sparklines
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.metrics import CATALOGUE, METRICS
-from queries.rankings import agreement
-from queries.selection import Selection
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.rankings import agreement
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections

@@ -10,8 +10,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-import data.recalibration_maps
-from data.recalibration_maps import (
+from clueline.data import recalibration_maps
+from clueline.data.recalibration_maps import (
     FITS,
     METHODS,
     cross_fitted,
@@ -23,9 +23,9 @@ from data.recalibration_maps import (
     temperature,
     tempered,
 )
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.recalibration import recalibration, selected_items
-from queries.selection import Selection
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.recalibration import recalibration, selected_items
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
@@ -268,7 +268,7 @@ def _check_after(run, after, conventions):
 
 @ANY
 def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method, monkeypatch):
-    monkeypatch.setattr(data.recalibration_maps, "FOLDS", 1)
+    monkeypatch.setattr(recalibration_maps, "FOLDS", 1)
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))

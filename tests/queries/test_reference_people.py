@@ -5,16 +5,16 @@ import random
 import msgspec
 import pytest
 
-from data.play_sessions.every_clue import EveryClue
-from data.store import open_store
-from queries.buzzing import Rules, buzz
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question import question
-from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.selection.reference_people import human_collections, with_people
-from queries.teams import human_teams
+from clueline.data.play_sessions.every_clue import EveryClue
+from clueline.data.store import open_store
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.question import question
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.selection.reference_people import human_collections, with_people
+from clueline.queries.teams import human_teams
 from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
 
 LENGTHS = {"q1": 3, "q2": 2}

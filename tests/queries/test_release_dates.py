@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.rankings import read_date, release_dates
-from queries.selection import Selection, read_facets, read_selection
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.rankings import read_date, release_dates
+from clueline.queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
 
 RELEASED = {

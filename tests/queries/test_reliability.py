@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.engine import run_columns
-from queries.engine.gather import gather
-from queries.engine.inference import wilson_interval
-from queries.engine.reliability_diagrams import BIN_TOTALS
-from queries.metrics import CATALOGUE, Conventions
-from queries.reliability import reliability, triptych
-from queries.selection import Selection
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.inference import wilson_interval
+from clueline.queries.engine.reliability_diagrams import BIN_TOTALS
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.reliability import reliability, triptych
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections

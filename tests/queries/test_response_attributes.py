@@ -9,34 +9,34 @@ import msgspec
 import numpy as np
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.query_to_file import export
-from queries.breakdown import breakdown, breakdown_fields, unsolved
-from queries.buzzing import buzz
-from queries.buzzing.curves import accuracy_by_fraction
-from queries.buzzing.parameters import Rules
-from queries.compare import comparisons
-from queries.datasets import datasets
-from queries.decide import decide
-from queries.findings import surest_early_mistake
-from queries.gradings import graded_guesses, gradings
-from queries.hard_easy_effect import difficulty
-from queries.human_votes import people
-from queries.items import items
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question import question
-from queries.questions import question_table, sparklines
-from queries.recalibration import recalibration
-from queries.reliability import reliability, triptych
-from queries.runs import responses, run
-from queries.selection import Selection, read_facets, read_selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.slices import slices
-from queries.which_ece import which_ece
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.query_to_file import export
+from clueline.queries.breakdown import breakdown, breakdown_fields, unsolved
+from clueline.queries.buzzing import buzz
+from clueline.queries.buzzing.curves import accuracy_by_fraction
+from clueline.queries.buzzing.parameters import Rules
+from clueline.queries.compare import comparisons
+from clueline.queries.datasets import datasets
+from clueline.queries.decide import decide
+from clueline.queries.findings import surest_early_mistake
+from clueline.queries.gradings import graded_guesses, gradings
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.human_votes import people
+from clueline.queries.items import items
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.question import question
+from clueline.queries.questions import question_table, sparklines
+from clueline.queries.recalibration import recalibration
+from clueline.queries.reliability import reliability, triptych
+from clueline.queries.runs import responses, run
+from clueline.queries.selection import Selection, read_facets, read_selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.slices import slices
+from clueline.queries.which_ece import which_ece
 from tests.helpers.bundle_factory import CLUES, FACTS, put, put_file, table, write
 from tests.helpers.bundle_factory import in_format as formatted
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from data.store import open_store
-from data.store.audit import Audit
-from data.store.gradings import Correction, Draw, correct_grades, draw_for_review, drawn_answers
-from data.store.run_withdrawal import NoSuchRun
-from queries.changes import pinned_version, version_changes
-from queries.gradings import corrections, graded_guesses, gradings
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean
-from queries.reviewed_samples import MEANS, MIN_REVIEWED, review_sample, reviewed_runs
-from queries.selection import Selection
+from clueline.data.store import open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.gradings import Correction, Draw, correct_grades, draw_for_review, drawn_answers
+from clueline.data.store.run_withdrawal import NoSuchRun
+from clueline.queries.changes import pinned_version, version_changes
+from clueline.queries.gradings import corrections, graded_guesses, gradings
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean
+from clueline.queries.reviewed_samples import MEANS, MIN_REVIEWED, review_sample, reviewed_runs
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import put, put_file, rows, table, write
 
 QUESTIONS = [f"q{number:03}" for number in range(150)]

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from data.sufficient_statistics import Items, sums
-from queries.across import mean_interval, run_groups
-from queries.engine.evidence import Evidence, Run
-from queries.engine.rows import Rows
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.sufficient_statistics import Items, sums
+from clueline.queries.across import mean_interval, run_groups
+from clueline.queries.engine.evidence import Evidence, Run
+from clueline.queries.engine.rows import Rows
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
 from tests.helpers.simulation import board
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.engine.gather import gather
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question import question
-from queries.questions import QuestionOrder, ordered_questions
-from queries.selection import Selection, read_address, read_facets, read_selection
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, MetricList, Text
-from queries.selection.view_parameters_base import NoParameters, Parameters, key_forms
+from clueline.queries.engine.gather import gather
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.question import question
+from clueline.queries.questions import QuestionOrder, ordered_questions
+from clueline.queries.selection import Selection, read_address, read_facets, read_selection
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, MetricList, Text
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters, key_forms
 from tests.helpers.examples import examples
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD

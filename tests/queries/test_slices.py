@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from queries.engine.gather import gather
-from queries.hard_easy_effect import difficulty
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest, read_range
-from queries.slices import MIN_QUESTIONS, measure_parts, slices
+from clueline.queries.engine.gather import gather
+from clueline.queries.hard_easy_effect import difficulty
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest, read_range
+from clueline.queries.slices import MIN_QUESTIONS, measure_parts, slices
 from tests.helpers.simulated_evidence import evidence_of
 
 SELECTION = {"lifeeval": Selection("lifeeval", cluster="question"), "pyramid": Selection("pyramid")}

@@ -2,16 +2,16 @@
 
 import pytest
 
-from data.importing import distributed_import
-from data.importing.ingest import import_paths
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store.run_tags import BadTag, change_tags, read_tag
-from data.store.run_withdrawal import NoSuchRun
-from queries.changes import pinned_version
-from queries.leaderboard import leaderboard
-from queries.runs import run
-from queries.selection import Selection, read_facets, read_selection
+from clueline.data.importing import distributed_import
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store.run_tags import BadTag, change_tags, read_tag
+from clueline.data.store.run_withdrawal import NoSuchRun
+from clueline.queries.changes import pinned_version
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.runs import run
+from clueline.queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, put, write
 
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(

@@ -5,10 +5,10 @@ from statistics import mean, quantiles
 
 import pytest
 
-from data.store import open_store
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.teams import human_teams
+from clueline.data.store import open_store
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.teams import human_teams
 from tests.helpers.bundle_factory import put, write
 
 # The first question has its power mark after seven words, one of them a pronunciation guide; the second has none.

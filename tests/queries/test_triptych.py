@@ -9,14 +9,14 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from queries.engine.gather import gather
-from queries.leaderboard import leaderboard
-from queries.metrics.kernels import calibration_tests as kernel
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
-from queries.metrics.kernels.ece_variants import smooth_curve, smooth_ece
-from queries.reliability import SCORE_METRICS, triptych
-from queries.selection import Selection
+from clueline.queries.engine.gather import gather
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics.kernels import calibration_tests as kernel
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
+from clueline.queries.metrics.kernels.ece_variants import smooth_curve, smooth_ece
+from clueline.queries.reliability import SCORE_METRICS, triptych
+from clueline.queries.selection import Selection
 from tests.helpers import calibration_simulation
 
 PYRAMID = Selection("pyramid")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from queries.breakdown import unsolved
-from queries.selection import Selection
+from clueline.queries.breakdown import unsolved
+from clueline.queries.selection import Selection
 
 
 def expected(snapshot, dataset, where="true"):

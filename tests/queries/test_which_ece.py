@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
-from dashboard.views.which_ece import review_words
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
-from queries.which_ece import WHICH_METRICS, RunError, which_ece
+from clueline.dashboard.views.which_ece import review_words
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import BadRequest
+from clueline.queries.which_ece import WHICH_METRICS, RunError, which_ece
 
 PYRAMID = Selection("pyramid")
 

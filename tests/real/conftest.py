@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import records
 from tests.helpers.paths import ROOT
 

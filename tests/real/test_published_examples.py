@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from data.human_curves import CURVES
-from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
-from queries.metric_definitions import sakai_examples
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, distributions, per_question
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
+from clueline.queries.metric_definitions import sakai_examples
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels import bins, distributions, per_question
 
 pytestmark = pytest.mark.real
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from queries.human_votes import people
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import bins, distributions
-from queries.recalibration import recalibration
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.human_votes import people
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.kernels import bins, distributions
+from clueline.queries.recalibration import recalibration
+from clueline.queries.selection import Selection
 from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from data.downloadable_datasets import public_datasets
-from data.life_table import best_guess, death_probabilities
-from queries import published_values
+from clueline.data.downloadable_datasets import public_datasets
+from clueline.data.life_table import best_guess, death_probabilities
+from clueline.queries import published_values
 from tests.helpers.bundle_factory import records
 
 pytestmark = pytest.mark.real

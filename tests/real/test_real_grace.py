@@ -7,10 +7,10 @@ from statistics import quantiles
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from queries.buzzing import Rules, accuracy_by_fraction, buzz
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.buzzing import Rules, accuracy_by_fraction, buzz
+from clueline.queries.selection import Selection
 from tests.helpers.small_store import write_csv
 
 pytestmark = pytest.mark.real

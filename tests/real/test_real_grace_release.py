@@ -5,8 +5,8 @@ from collections import defaultdict
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
 from tests.helpers.encrypted_zips import encrypted_zip
 
 pytestmark = pytest.mark.real

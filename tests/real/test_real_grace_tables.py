@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from dashboard.shell import draw
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from queries.calscore_steps import clue_steps
-from queries.selection import Selection
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.shell import draw
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.calscore_steps import clue_steps
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import records
 from tests.helpers.small_store import write_csv
 

@@ -9,14 +9,14 @@ import pytest
 from polars.testing import assert_frame_equal
 from scipy.stats import linregress
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.sample import make_lifeeval
-from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.reliability import reliability
-from queries.selection import Selection, read_facets, read_selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.sample import make_lifeeval
+from clueline.data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.reliability import reliability
+from clueline.queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import records
 from tests.helpers.run_tables import with_runs
 

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import StoreError, open_store
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import StoreError, open_store
 from tests.helpers.paths import ROOT
 from tests.helpers.process_kills import QUESTION, content
 from tests.helpers.serving import environment, run_cli, start_server
 from tests.helpers.soak_figures import note
 
-IMPORT = (sys.executable, "-m", "dashboard", "import")
+IMPORT = (sys.executable, "-m", "clueline", "import")
 # Runs a command whose files may not grow beyond a size. Another process sets this limit: after other tests, this one may have
 # more addresses than the machine has memory, and then it cannot be forked.
 LIMITED = """import os, resource, sys

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.process_kills import descendants, kill
 from tests.helpers.race_players import lost_entries, outcome, start_players
 from tests.helpers.serving import call_cli, start_server

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from queries.decide import rewards
-from queries.engine.bootstrap import percentile_interval, resample_clusters
+from clueline.queries.decide import rewards
+from clueline.queries.engine.bootstrap import percentile_interval, resample_clusters
 from tests.helpers import decision_simulation as simulation
 
 SEED = 11

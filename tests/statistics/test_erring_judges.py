@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from queries.engine.bootstrap import LEVEL
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
+from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
 from tests.helpers.judge_simulation import QUESTIONS, REVIEWED, SETTINGS, logistic, reviewed_means
 
 REPEATS = 2000

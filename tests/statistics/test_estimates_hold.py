@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from data.recalibration_maps import distribution_temperature, tempered
-from data.sufficient_statistics import likelier_side
-from queries.engine.inference import interval_of_mean, wilson_interval
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.sorted_items import auroc
+from clueline.data.recalibration_maps import distribution_temperature, tempered
+from clueline.data.sufficient_statistics import likelier_side
+from clueline.queries.engine.inference import interval_of_mean, wilson_interval
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.sorted_items import auroc
 from tests.helpers.forecast_simulation import ACCURACY, BASE_RATES, forecasts, true_values
 
 SEED = 11

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from queries.engine.bootstrap import LEVEL
+from clueline.queries.engine.bootstrap import LEVEL
 from tests.helpers import few_errors_simulation
 from tests.helpers.few_errors_simulation import CONFIDENCES, coverage
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from queries.metrics.kernels.calibration_tests import ITEM_BY_ITEM, calibration_tests
-from queries.metrics.kernels.team_buzzes import equal_teams_test
+from clueline.queries.metrics.kernels.calibration_tests import ITEM_BY_ITEM, calibration_tests
+from clueline.queries.metrics.kernels.team_buzzes import equal_teams_test
 from tests.helpers import calibration_simulation, simulation
 from tests.helpers.buzz_simulation import tournament
 from tests.helpers.simulation import jackknife_t_test

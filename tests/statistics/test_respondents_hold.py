@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from queries.engine.evidence import Evidence, Run
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.rows import Rows
-from queries.engine.runs_of_many_respondents import RespondentCells
-from queries.metrics import CATALOGUE, Conventions
+from clueline.queries.engine.evidence import Evidence, Run
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.rows import Rows
+from clueline.queries.engine.runs_of_many_respondents import RespondentCells
+from clueline.queries.metrics import CATALOGUE, Conventions
 
 DATASETS, QUESTIONS, PEOPLE, ANSWERS = 200, 100, 40, 10
 METRIC = CATALOGUE["overconfidence"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from dashboard.access.signed_links import SignedLink
-from data.store.tokens_and_readers import RESERVED, RIGHTS, AccessRecord, Right
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.access.signed_links import SignedLink
+from clueline.data.store.tokens_and_readers import RESERVED, RIGHTS, AccessRecord, Right
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 CHALLENGE = 'Bearer realm="clueline"'
 MAX_USER = 100  # characters of a user's name

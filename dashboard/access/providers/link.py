@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl, unquote
 
 from flask import request
 
-from dashboard.access.dash_requests import CALLBACKS, drawn_address
-from dashboard.access.providers import Reader
-from dashboard.access.signed_links import KEY, open_link
-from dashboard.http.bodies import InvalidJson
-from data.store.tokens_and_readers import AccessRecord, Right
+from clueline.dashboard.access.dash_requests import CALLBACKS, drawn_address
+from clueline.dashboard.access.providers import Reader
+from clueline.dashboard.access.signed_links import KEY, open_link
+from clueline.dashboard.http.bodies import InvalidJson
+from clueline.data.store.tokens_and_readers import AccessRecord, Right
 
 
 class LinkSignature:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 from flask import request
 
-from dashboard.access.providers import Reader, RequestDenied, check_user
-from dashboard.access.signed_links import read
-from dashboard.settings import Settings
-from data.store.tokens_and_readers import RIGHTS, USER, AccessRecord, Right
+from clueline.dashboard.access.providers import Reader, RequestDenied, check_user
+from clueline.dashboard.access.signed_links import read
+from clueline.dashboard.settings import Settings
+from clueline.data.store.tokens_and_readers import RIGHTS, USER, AccessRecord, Right
 
 COOKIE = "clueline_user"
 LOGIN_COOKIE = "clueline_oidc"  # what a login in progress must know when the browser comes back

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from flask import request
 
-from dashboard.access.providers import Reader, RequestDenied, check_user
-from dashboard.access.trusted_proxies import from_trusted_proxy
-from data.store.tokens_and_readers import USER, AccessRecord, Right
+from clueline.dashboard.access.providers import Reader, RequestDenied, check_user
+from clueline.dashboard.access.trusted_proxies import from_trusted_proxy
+from clueline.data.store.tokens_and_readers import USER, AccessRecord, Right
 
 
 class ProxyUser:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from flask import request
 
-from dashboard.access.providers import Reader, RequestDenied, wrong_token
-from data.store.tokens_and_readers import AccessRecord, Right
+from clueline.dashboard.access.providers import Reader, RequestDenied, wrong_token
+from clueline.data.store.tokens_and_readers import AccessRecord, Right
 
 COOKIE = "clueline_login"
 

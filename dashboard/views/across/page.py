@@ -8,26 +8,32 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
-from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
-from dashboard.registry.keys import ACROSS_METRIC, AcrossDatasets, AcrossMetric, AcrossParameters, AcrossRows, AcrossTag
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Table, column, columns, fields, parts
-from dashboard.registry.views import serve
-from dashboard.service import service
-from dashboard.ui.controls import menu, several
-from dashboard.ui.html import controls, heading, note, page_link
-from dashboard.ui.messages import cluster_words, nothing_selected
-from dashboard.ui.text import percent
-from dashboard.views.across.sections import across_section, across_table, counting_words, diagrams_section, transfer_section
-from data.importing.seed import SAMPLES
-from data.plurals import counted
-from queries.across import Across, AcrossCell, CollectionMean
-from queries.engine.reliability_diagrams import ReliabilityBin
-from queries.leaderboard import MIN_DISPUTED
-from queries.metrics import CATALOGUE, METRICS
-from queries.selection.facets import QUESTION
-from queries.selection.parameter_kinds import Flag
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.composed import across_datasets, across_diagrams, tags_of
+from clueline.dashboard.registry.keys import ACROSS_METRIC, AcrossDatasets, AcrossMetric, AcrossParameters, AcrossRows, AcrossTag
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Table, column, columns, fields, parts
+from clueline.dashboard.registry.views import serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import menu, several
+from clueline.dashboard.ui.html import controls, heading, note, page_link
+from clueline.dashboard.ui.messages import cluster_words, nothing_selected
+from clueline.dashboard.ui.text import percent
+from clueline.dashboard.views.across.sections import (
+    across_section,
+    across_table,
+    counting_words,
+    diagrams_section,
+    transfer_section,
+)
+from clueline.data.importing.seed import SAMPLES
+from clueline.data.plurals import counted
+from clueline.queries.across import Across, AcrossCell, CollectionMean
+from clueline.queries.engine.reliability_diagrams import ReliabilityBin
+from clueline.queries.leaderboard import MIN_DISPUTED
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.selection.facets import QUESTION
+from clueline.queries.selection.parameter_kinds import Flag
 
 
 class AcrossKeys(AcrossParameters, frozen=True):

@@ -10,15 +10,29 @@ from textwrap import wrap
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, model_path, run_path
-from dashboard.registry.run_names import names_of
-from dashboard.registry.tables import Table
-from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, dots, drawn, fields, figure, lines, plain, row_axis, whiskers
-from dashboard.ui.html import page_link, section
-from dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
-from dashboard.ui.text import brackets, distinct_short_names, enumerated, short
-from data.plurals import counted
-from queries.across import (
+from clueline.dashboard.http.paths import address, model_path, run_path
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.tables import Table
+from clueline.dashboard.ui.figure import (
+    FAINT,
+    GRID,
+    INK,
+    PlotlyJson,
+    axis,
+    dots,
+    drawn,
+    fields,
+    figure,
+    lines,
+    plain,
+    row_axis,
+    whiskers,
+)
+from clueline.dashboard.ui.html import page_link, section
+from clueline.dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, noted, span
+from clueline.dashboard.ui.text import brackets, distinct_short_names, enumerated, short
+from clueline.data.plurals import counted
+from clueline.queries.across import (
     Across,
     AcrossCell,
     AcrossDataset,
@@ -29,7 +43,7 @@ from queries.across import (
     RunGroup,
     Sign,
 )
-from queries.metrics import Metric
+from clueline.queries.metrics import Metric
 
 UNKNOWN = "too few questions"  # why there is no interval
 UNRANKED = "not ranked"

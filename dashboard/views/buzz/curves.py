@@ -8,18 +8,18 @@ from typing import Any
 
 from dash import html
 
-from dashboard.ui import figure as fig
-from dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, drawn, lines, segments
-from dashboard.ui.html import data, items_query, note, section
-from dashboard.ui.messages import left_out_note
-from dashboard.ui.runs import RunStyle, named
-from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
-from dashboard.ui.text import DASH, percent, short
-from data.plurals import counted
-from queries.buzzing import CategoryOutcomes, PeopleMedian
-from queries.buzzing.by_category import BuzzOutcomes, CategoryOutcome, RunAndMedian, Share
-from queries.buzzing.curves import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
-from queries.selection.facets import Facets
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, drawn, lines, segments
+from clueline.dashboard.ui.html import data, items_query, note, section
+from clueline.dashboard.ui.messages import left_out_note
+from clueline.dashboard.ui.runs import RunStyle, named
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
+from clueline.dashboard.ui.text import DASH, percent, short
+from clueline.data.plurals import counted
+from clueline.queries.buzzing import CategoryOutcomes, PeopleMedian
+from clueline.queries.buzzing.by_category import BuzzOutcomes, CategoryOutcome, RunAndMedian, Share
+from clueline.queries.buzzing.curves import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
+from clueline.queries.selection.facets import Facets
 
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 

@@ -12,26 +12,35 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.composed import question_order
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
-from dashboard.registry.views import RESAMPLED, Cited, serve
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import PlotlyJson, bars, dots, drawn
-from dashboard.ui.html import data, heading, items_query, note, page_link, section
-from dashboard.ui.messages import dataset_links, nothing_selected
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.table import Cell, PageColumn, html_table
-from dashboard.ui.text import DASH, percent, short
-from dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
-from dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
-from data.plurals import counted
-from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
-from queries.buzzing.by_category import CategoryOutcome
-from queries.buzzing.parameters import RULES, SCALES, default_curve
-from queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
+from clueline.dashboard.registry.composed import question_order
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
+from clueline.dashboard.registry.views import RESAMPLED, Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.figure import PlotlyJson, bars, dots, drawn
+from clueline.dashboard.ui.html import data, heading, items_query, note, page_link, section
+from clueline.dashboard.ui.messages import dataset_links, nothing_selected
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table
+from clueline.dashboard.ui.text import DASH, percent, short
+from clueline.dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
+from clueline.dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
+from clueline.data.plurals import counted
+from clueline.queries.buzzing import (
+    Buzz,
+    BuzzParameters,
+    PeopleMedian,
+    Rules,
+    ThresholdExplorer,
+    buzz,
+    category_outcomes,
+    people_median,
+)
+from clueline.queries.buzzing.by_category import CategoryOutcome
+from clueline.queries.buzzing.parameters import RULES, SCALES, default_curve
+from clueline.queries.buzzing.thresholds import RunThresholds, ThresholdOutcome
 
 INTERVALS = ("expected_wins", "score", "win", "loss")
 

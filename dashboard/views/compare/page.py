@@ -7,29 +7,29 @@ from typing import Annotated, Any
 
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
-from dashboard.registry.composed import selected_runs
-from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu, several
-from dashboard.ui.html import controls, heading, items_query
-from dashboard.ui.messages import nothing_selected, pair_notice
-from dashboard.ui.runs import run_colours, run_names
-from dashboard.ui.text import distinct_short_names
-from dashboard.views.compare import sections
-from data.plurals import counted
-from queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
-from queries.engine.common_questions import coverage
-from queries.engine.equivalence import Equivalence
-from queries.engine.primary_metric import primary_metric
-from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Metric
-from queries.power import MetricPower, power
-from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.composed import selected_runs
+from clueline.dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
+from clueline.dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu, several
+from clueline.dashboard.ui.html import controls, heading, items_query
+from clueline.dashboard.ui.messages import nothing_selected, pair_notice
+from clueline.dashboard.ui.runs import run_colours, run_names
+from clueline.dashboard.ui.text import distinct_short_names
+from clueline.dashboard.views.compare import sections
+from clueline.data.plurals import counted
+from clueline.queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.engine.equivalence import Equivalence
+from clueline.queries.engine.primary_metric import primary_metric
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import METRICS, Metric
+from clueline.queries.power import MetricPower, power
+from clueline.queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
+from clueline.queries.selection.view_parameters_base import Parameters
 
 MAX_IN_MENU = 48  # characters of a name in a menu
 

@@ -12,19 +12,19 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import difference_menu
-from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
-from dashboard.ui.runs import RunName, name_text, named
-from dashboard.ui.table import PageColumn, html_table, interval
-from dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
-from data.plurals import counted
-from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.equivalence import Equivalence
-from queries.metrics import CATALOGUE, Metric
-from queries.power import MAX_QUESTIONS, MetricPower
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import difference_menu
+from clueline.dashboard.ui.figure import PlotlyJson
+from clueline.dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
+from clueline.dashboard.ui.runs import RunName, name_text, named
+from clueline.dashboard.ui.table import PageColumn, html_table, interval
+from clueline.dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
+from clueline.data.plurals import counted
+from clueline.queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.equivalence import Equivalence
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.power import MAX_QUESTIONS, MetricPower
 
 MAX_LISTED = 200  # rows of the table of questions
 Pair = tuple[str, str]  # a value of the first run and one of the second

@@ -10,34 +10,34 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path, run_path
-from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.views import Cited, serve
-from dashboard.service import service
-from dashboard.ui.controls import difference_menu, filter_keys, several
-from dashboard.ui.figure import figure
-from dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.published_values import published_menu, published_note
-from dashboard.ui.quizbowl import draw_text
-from dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from dashboard.ui.text import CURVE_NAMES, percent, short
-from dashboard.views.leaderboard import sections
-from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
-from dashboard.views.leaderboard.view import cited_leaderboard
-from dashboard.views.question.figures import clues_figure, confidence_table
-from data.plurals import counted
-from queries.engine.primary_metric import primary_metric
-from queries.findings import EarlyMistake, Finding, finding_on, findings, told_metric
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.published_values import published
-from queries.question import question as question_query
-from queries.rankings import TAG, release_dates
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
-from queries.selection.view_parameters_base import NoParameters, named_key
+from clueline.dashboard.http.paths import question_path, run_path
+from clueline.dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import difference_menu, filter_keys, several
+from clueline.dashboard.ui.figure import figure
+from clueline.dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.published_values import published_menu, published_note
+from clueline.dashboard.ui.quizbowl import draw_text
+from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
+from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
+from clueline.dashboard.views.leaderboard import sections
+from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
+from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.question.figures import clues_figure, confidence_table
+from clueline.data.plurals import counted
+from clueline.queries.engine.primary_metric import primary_metric
+from clueline.queries.findings import EarlyMistake, Finding, finding_on, findings, told_metric
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.published_values import published
+from clueline.queries.question import question as question_query
+from clueline.queries.rankings import TAG, release_dates
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
+from clueline.queries.selection.view_parameters_base import NoParameters, named_key
 
 FINDINGS = serve(
     "finding",

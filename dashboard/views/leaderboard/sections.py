@@ -11,19 +11,19 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui import figure as fig
-from dashboard.ui.figure import CLEAR, PlotlyJson, agreement_figure, dots, drawn, figure, lines, segments
-from dashboard.ui.html import items_query, note
-from dashboard.ui.runs import RunStyle
-from dashboard.ui.table import Columns, PageColumn, html_table, interval
-from dashboard.ui.text import brackets, distinct_short_names, enumerated, short
-from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
-from data.plurals import counted
-from queries.engine.equivalence import Equivalence
-from queries.leaderboard import Leaderboard, LeaderboardRow
-from queries.metrics import CATALOGUE, Metric
-from queries.rankings import DatedRun, ReleaseDates, rank_correlations
-from queries.selection.parameter_kinds import format_number
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.figure import CLEAR, PlotlyJson, agreement_figure, dots, drawn, figure, lines, segments
+from clueline.dashboard.ui.html import items_query, note
+from clueline.dashboard.ui.runs import RunStyle
+from clueline.dashboard.ui.table import Columns, PageColumn, html_table, interval
+from clueline.dashboard.ui.text import brackets, distinct_short_names, enumerated, short
+from clueline.dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
+from clueline.data.plurals import counted
+from clueline.queries.engine.equivalence import Equivalence
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.rankings import DatedRun, ReleaseDates, rank_correlations
+from clueline.queries.selection.parameter_kinds import format_number
 
 MAX_NAMED = 6  # runs that a sentence names
 ALL_OF_THEM = "With 95 % confidence, every run that is truly best is among these"

@@ -12,20 +12,20 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.run_names import names_of
-from dashboard.ui.html import aria, data, items_link, items_query, note, page_link
-from dashboard.ui.messages import answered, clues_answered
-from dashboard.ui.published_values import PrintedRow, published_body
-from dashboard.ui.runs import RunColours, swatch
-from dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
-from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
-from data.plurals import counted
-from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
-from queries.engine.bootstrap import REPLICATES
-from queries.engine.ranked_metric_rows import MetricCell
-from queries.leaderboard import Leaderboard, LeaderboardRow
-from queries.metrics import Conventions, Metric
-from queries.selection import Selection
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.ui.html import aria, data, items_link, items_query, note, page_link
+from clueline.dashboard.ui.messages import answered, clues_answered
+from clueline.dashboard.ui.published_values import PrintedRow, published_body
+from clueline.dashboard.ui.runs import RunColours, swatch
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
+from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
+from clueline.queries.engine.bootstrap import REPLICATES
+from clueline.queries.engine.ranked_metric_rows import MetricCell
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow
+from clueline.queries.metrics import Conventions, Metric
+from clueline.queries.selection import Selection
 
 LETTERS = 26  # in the alphabet
 MAX_LETTERS = 8  # characters of the grouping letters in a cell

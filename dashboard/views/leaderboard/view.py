@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
-from dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
-from dashboard.registry.views import METRIC_INTERVALS, Cited, serve
-from data.store.answer_states import OTHER_STATES
-from queries.engine.equivalence import Equivalence
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.rankings import DatedRun, RankCorrelation, agreement, release_dates
-from queries.selection.parameter_kinds import MetricChoice
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
+from clueline.dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
+from clueline.dashboard.registry.views import METRIC_INTERVALS, Cited, serve
+from clueline.data.store.answer_states import OTHER_STATES
+from clueline.queries.engine.equivalence import Equivalence
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.rankings import DatedRun, RankCorrelation, agreement, release_dates
+from clueline.queries.selection.parameter_kinds import MetricChoice
+from clueline.queries.selection.view_parameters_base import Parameters
 
 PLAIN = ("value", "rank")
 WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best")

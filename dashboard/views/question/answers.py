@@ -9,18 +9,18 @@ from functools import partial
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.controls import menu
-from dashboard.ui.html import aria, data, section
-from dashboard.ui.messages import disputed_mark
-from dashboard.ui.runs import RunStyle, named
-from dashboard.ui.table import Body, Cell, PageColumn, html_table
-from dashboard.ui.text import percent, short
-from data.plurals import counted
-from data.store.answer_states import WORDS
-from data.store.run_cache import kept_property
-from queries.metrics import CATALOGUE, Metric
-from queries.question import ClueResponse, Question, RunResponses
-from queries.questions import QUESTION_METRICS
+from clueline.dashboard.ui.controls import menu
+from clueline.dashboard.ui.html import aria, data, section
+from clueline.dashboard.ui.messages import disputed_mark
+from clueline.dashboard.ui.runs import RunStyle, named
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table
+from clueline.dashboard.ui.text import percent, short
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import WORDS
+from clueline.data.store.run_cache import kept_property
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.question import ClueResponse, Question, RunResponses
+from clueline.queries.questions import QUESTION_METRICS
 
 SHOWN = ("calscore", "brier", "dist_ce")  # single-question metrics, each with a column if a run has a value
 BUZZES = "The first clue at which its score is above its threshold"

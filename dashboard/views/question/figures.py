@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from dash import html
 
-from dashboard.ui import figure as fig
-from dashboard.ui.figure import UNIT, PlotlyJson, bars, dots, drawn, lines
-from dashboard.ui.html import items_query
-from dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
-from dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
-from dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
-from data.plurals import counted
-from data.store.answer_states import LABELS, WORDS
-from queries.question import Question, RunResponses
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.figure import UNIT, PlotlyJson, bars, dots, drawn, lines
+from clueline.dashboard.ui.html import items_query
+from clueline.dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
+from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import LABELS, WORDS
+from clueline.queries.question import Question, RunResponses
 
 
 def question_figure(question: Question, style: RunStyle, cursor: int) -> html.Figure | None:

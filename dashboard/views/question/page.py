@@ -10,26 +10,26 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path
-from dashboard.registry.composed import question_order, question_with_buzzpoints
-from dashboard.registry.keys import Sort, default_metric, known_run
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import RUN_FIRST, Table, fields
-from dashboard.registry.views import Cited, serve
-from dashboard.ui.html import page_link
-from dashboard.ui.messages import left_out_note, nothing_selected
-from dashboard.ui.runs import highlighted_runs, run_style
-from dashboard.views.question.answers import SHOWN, answers_section, best_first
-from dashboard.views.question.figures import question_figure, vote_shares
-from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
-from queries.buzzing import BuzzParameters, Rules
-from queries.buzzing.parameters import RULES
-from queries.calscore_steps import ClueStep, clue_steps, steps_of
-from queries.metrics import CATALOGUE, Metric
-from queries.question import ClueResponse, Question
-from queries.questions import QUESTION_METRICS
-from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.http.paths import question_path
+from clueline.dashboard.registry.composed import question_order, question_with_buzzpoints
+from clueline.dashboard.registry.keys import Sort, default_metric, known_run
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import RUN_FIRST, Table, fields
+from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.ui.html import page_link
+from clueline.dashboard.ui.messages import left_out_note, nothing_selected
+from clueline.dashboard.ui.runs import highlighted_runs, run_style
+from clueline.dashboard.views.question.answers import SHOWN, answers_section, best_first
+from clueline.dashboard.views.question.figures import question_figure, vote_shares
+from clueline.dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
+from clueline.queries.buzzing import BuzzParameters, Rules
+from clueline.queries.buzzing.parameters import RULES
+from clueline.queries.calscore_steps import ClueStep, clue_steps, steps_of
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.question import ClueResponse, Question
+from clueline.queries.questions import QUESTION_METRICS
+from clueline.queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 MAX_IN_COLOUR = 4  # runs of a question, of which all have a colour
 

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.controls import menu, threshold_box
-from dashboard.ui.html import aria, data, folded, note, page_link
-from dashboard.ui.quizbowl import Character, characters, draw, draw_text
-from dashboard.ui.table import PageColumn, html_table
-from dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, short
-from dashboard.ui.threshold_sliders import PATTERNS
-from data.plurals import counted
-from data.quizbowl.question_words import words
-from queries.buzzing import Rules
-from queries.calscore_steps import ClueSteps
-from queries.question import HumanBuzz, Question
+from clueline.dashboard.ui.controls import menu, threshold_box
+from clueline.dashboard.ui.html import aria, data, folded, note, page_link
+from clueline.dashboard.ui.quizbowl import Character, characters, draw, draw_text
+from clueline.dashboard.ui.table import PageColumn, html_table
+from clueline.dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, short
+from clueline.dashboard.ui.threshold_sliders import PATTERNS
+from clueline.data.plurals import counted
+from clueline.data.quizbowl.question_words import words
+from clueline.queries.buzzing import Rules
+from clueline.queries.calscore_steps import ClueSteps
+from clueline.queries.question import HumanBuzz, Question
 
 FEW_CLUES = 8  # up to this many clues have a row each, however short
 # Words. More clues than that, with at most this mean length, become running text: rows would push the figure off the screen.

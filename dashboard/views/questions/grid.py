@@ -16,19 +16,19 @@ import dash_ag_grid
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.run_names import names_of
-from dashboard.ui.controls import menu
-from dashboard.ui.figure import INK, OTHERS, PlotlyJson
-from dashboard.ui.html import data, page_link
-from dashboard.ui.quizbowl import main_answer, without_markup
-from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, RunStyle, run_colours
-from dashboard.ui.table import PageColumn, html_table
-from dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
-from data.plurals import counted
-from data.store.run_cache import kept_property
-from queries.metrics import Metric
-from queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sort, read_sort
-from queries.selection.facets import Facets
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.ui.controls import menu
+from clueline.dashboard.ui.figure import INK, OTHERS, PlotlyJson
+from clueline.dashboard.ui.html import data, page_link
+from clueline.dashboard.ui.quizbowl import main_answer, without_markup
+from clueline.dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, RunStyle, run_colours
+from clueline.dashboard.ui.table import PageColumn, html_table
+from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.data.plurals import counted
+from clueline.data.store.run_cache import kept_property
+from clueline.queries.metrics import Metric
+from clueline.queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sort, read_sort
+from clueline.queries.selection.facets import Facets
 
 BLOCK = 100  # rows per request of the grid
 MAX_HEADING_LENGTH = 22  # characters of a run's name

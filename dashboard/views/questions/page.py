@@ -13,24 +13,24 @@ from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, ht
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.access.signed_links import ROWS
-from dashboard.http.bodies import csv_parts, json_response, stream_response, without_formulas
-from dashboard.registry.addresses import get, pairs
-from dashboard.registry.composed import question_list, question_order, selected_runs
-from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
-from dashboard.registry.pages import PAGES, PageParameters, PageRequest, page, read_page
-from dashboard.registry.tables import Column, Table, column
-from dashboard.registry.views import Cited, View, serve
-from dashboard.service import service
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.html import heading, note, rest_as_file
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import highlighted_runs
-from dashboard.views.questions.grid import DAGGER, QuestionGrid
-from data.plurals import counted
-from data.store import StoreError
-from queries.metrics import CATALOGUE, Metric
-from queries.questions import (
+from clueline.dashboard.access.signed_links import ROWS
+from clueline.dashboard.http.bodies import csv_parts, json_response, stream_response, without_formulas
+from clueline.dashboard.registry.addresses import get, pairs
+from clueline.dashboard.registry.composed import question_list, question_order, selected_runs
+from clueline.dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
+from clueline.dashboard.registry.pages import PAGES, PageParameters, PageRequest, page, read_page
+from clueline.dashboard.registry.tables import Column, Table, column
+from clueline.dashboard.registry.views import Cited, View, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.html import heading, note, rest_as_file
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import highlighted_runs
+from clueline.dashboard.views.questions.grid import DAGGER, QuestionGrid
+from clueline.data.plurals import counted
+from clueline.data.store import StoreError
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.questions import (
     MAX_PAGE_SIZE,
     QUESTION_METRICS,
     QuestionRow,
@@ -39,9 +39,9 @@ from queries.questions import (
     read_sort,
     sparklines,
 )
-from queries.selection import Request, Selection
-from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
-from queries.selection.view_parameters_base import Parameters
+from clueline.queries.selection import Request, Selection
+from clueline.queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
+from clueline.queries.selection.view_parameters_base import Parameters
 
 ROWS_AT_ONCE = 2000  # rows sent at a time
 Rows = tuple[pl.DataFrame, str | None]  # a part of the table, and the cursor of the next one

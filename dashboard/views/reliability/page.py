@@ -11,31 +11,31 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.keys import BAND, MetricsParameters
-from dashboard.registry.pages import PageParameters, PageRequest, page
-from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
-from dashboard.registry.views import WILSON, Cited, serve
-from dashboard.service import service
-from dashboard.ui import figure as fig
-from dashboard.ui.controls import filter_keys, menu
-from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.html import heading, items_link, items_query, section, tabs
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, highlighted_runs, panels_note, run_style
-from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
-from dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
-from dashboard.views.reliability.triptych import calibration_tests, triptych_section
-from data.plurals import counted
-from data.recalibration_maps import METHODS
-from queries.engine.common_questions import coverage
-from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from queries.metrics import CATALOGUE, Metric
-from queries.recalibration import RecalibratedRun, Recalibration, recalibration
-from queries.reliability import Triptych, reliability, triptych
-from queries.selection import Selection
-from queries.selection.parameter_kinds import Choice, Range
-from queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.dashboard.registry.keys import BAND, MetricsParameters
+from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
+from clueline.dashboard.registry.views import WILSON, Cited, serve
+from clueline.dashboard.service import service
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.controls import filter_keys, menu
+from clueline.dashboard.ui.figure import PlotlyJson
+from clueline.dashboard.ui.html import heading, items_link, items_query, section, tabs
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, highlighted_runs, panels_note, run_style
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table, interval, span
+from clueline.dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
+from clueline.dashboard.views.reliability.triptych import calibration_tests, triptych_section
+from clueline.data.plurals import counted
+from clueline.data.recalibration_maps import METHODS
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
+from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.recalibration import RecalibratedRun, Recalibration, recalibration
+from clueline.queries.reliability import Triptych, reliability, triptych
+from clueline.queries.selection import Selection
+from clueline.queries.selection.parameter_kinds import Choice, Range
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 
 class ReliabilityKeys(Parameters, frozen=True):

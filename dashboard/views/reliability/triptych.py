@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 from dash import html
 
-from dashboard.ui import figure as fig
-from dashboard.ui.figure import QUARTERS, UNIT, PlotlyJson, bars, dots, drawn, lines
-from dashboard.ui.html import note, section, side_by_side
-from dashboard.ui.runs import RunStyle
-from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
-from dashboard.ui.text import p_value_text, short
-from data.plurals import counted
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.reliability import BINS, RunTriptych, Triptych
+from clueline.dashboard.ui import figure as fig
+from clueline.dashboard.ui.figure import QUARTERS, UNIT, PlotlyJson, bars, dots, drawn, lines
+from clueline.dashboard.ui.html import note, section, side_by_side
+from clueline.dashboard.ui.runs import RunStyle
+from clueline.dashboard.ui.table import Cell, PageColumn, bracketed, html_table
+from clueline.dashboard.ui.text import p_value_text, short
+from clueline.data.plurals import counted
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.reliability import BINS, RunTriptych, Triptych
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
 TESTS = {

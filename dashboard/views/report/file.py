@@ -24,28 +24,28 @@ from dash.development.base_component import Component
 from flask import Response
 from markupsafe import Markup
 
-from dashboard.access import signed_links
-from dashboard.http.bodies import attachment_headers
-from dashboard.http.paths import address
-from dashboard.registry.addresses import get
-from dashboard.registry.keys import View
-from dashboard.registry.pages import Page, PageRequest, Pairs, find_page, read_page
-from dashboard.registry.run_names import names_of
-from dashboard.registry.views import NOTHING_TO_CITE, Cited
-from dashboard.service import service
-from dashboard.settings import VERSION
-from dashboard.ui.drawing import as_json
-from dashboard.ui.figure import PlotlyJson
-from dashboard.ui.frame import provenance, simulated_people
-from dashboard.ui.html import Replace, aria, children_of, heading, markup, note, section
-from dashboard.ui.messages import content_of
-from dashboard.views.cite import cite
-from dashboard.views.metrics import metric_definition_section
-from data.store.run_cache import kept_property
-from queries.metric_definitions import metric_definitions
-from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Texts
-from queries.selection.view_parameters_base import Parameters
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.http.bodies import attachment_headers
+from clueline.dashboard.http.paths import address
+from clueline.dashboard.registry.addresses import get
+from clueline.dashboard.registry.keys import View
+from clueline.dashboard.registry.pages import Page, PageRequest, Pairs, find_page, read_page
+from clueline.dashboard.registry.run_names import names_of
+from clueline.dashboard.registry.views import NOTHING_TO_CITE, Cited
+from clueline.dashboard.service import service
+from clueline.dashboard.settings import VERSION
+from clueline.dashboard.ui.drawing import as_json
+from clueline.dashboard.ui.figure import PlotlyJson
+from clueline.dashboard.ui.frame import provenance, simulated_people
+from clueline.dashboard.ui.html import Replace, aria, children_of, heading, markup, note, section
+from clueline.dashboard.ui.messages import content_of
+from clueline.dashboard.views.cite import cite
+from clueline.dashboard.views.metrics import metric_definition_section
+from clueline.data.store.run_cache import kept_property
+from clueline.queries.metric_definitions import metric_definitions
+from clueline.queries.selection.facets import Facets
+from clueline.queries.selection.parameter_kinds import BadRequest, Texts
+from clueline.queries.selection.view_parameters_base import Parameters
 
 # Keys that do not change which view it is.
 NO_OTHER_VIEW = ("theme", "embed", "version", "pin", "clue", "items", signed_links.KEY)
@@ -260,7 +260,7 @@ def definitions(metrics: Sequence[str]) -> Component | None:
     return section("Definitions", *entries, class_name="section definitions") if entries else None
 
 
-ASSETS = Path(__file__).parents[3] / "assets"
+ASSETS = Path(__file__).resolve().parents[3] / "assets"
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # the file that pages load, too
 # report.js comes first, because it stands in for what the others call of Dash and of the address.
 SCRIPTS = ("report.js", "elements.js", "accessible.js", "figure_colours_and_size.js", "figure_files.js")

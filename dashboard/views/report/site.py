@@ -9,13 +9,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.http.paths import address, question_path, run_path
-from dashboard.registry.composed import question_order
-from dashboard.registry.pages import PAGES, SHARED_KEYS, Pairs, navigation
-from dashboard.service import service
-from dashboard.ui.frame import header
-from dashboard.views.report.file import ASSETS, PLOTLY, SCRIPTS, FileView, Key, Links, StaticPage, frame, read_view, view_key
-from data.store.run_cache import kept_property
+from clueline.dashboard.http.paths import address, question_path, run_path
+from clueline.dashboard.registry.composed import question_order
+from clueline.dashboard.registry.pages import PAGES, SHARED_KEYS, Pairs, navigation
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.frame import header
+from clueline.dashboard.views.report.file import (
+    ASSETS,
+    PLOTLY,
+    SCRIPTS,
+    FileView,
+    Key,
+    Links,
+    StaticPage,
+    frame,
+    read_view,
+    view_key,
+)
+from clueline.data.store.run_cache import kept_property
 
 LOADED = '<link rel="stylesheet" href="{root}assets/clueline.css">\n<script src="{root}assets/before_first_paint.js"></script>'
 SCRIPT = '<script src="{root}assets/{name}"></script>'

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from data.importing.checks.confidences import agree_samples, map_scores, rank_scores
-from data.importing.checks.people import add_votes, check_people
-from data.importing.checks.questions import check_datasets, check_questions
-from data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
-from data.importing.checks.run_ids import name_runs
-from data.importing.checks.stated_or_graded import apply_decisions, grade_responses, resolve_repeats
-from data.importing.staging import PEOPLE, ImportOptions, Staging
+from clueline.data.importing.checks.confidences import agree_samples, map_scores, rank_scores
+from clueline.data.importing.checks.people import add_votes, check_people
+from clueline.data.importing.checks.questions import check_datasets, check_questions
+from clueline.data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
+from clueline.data.importing.checks.run_ids import name_runs
+from clueline.data.importing.checks.stated_or_graded import apply_decisions, grade_responses, resolve_repeats
+from clueline.data.importing.staging import PEOPLE, ImportOptions, Staging
 
 
 def run_checks(staging: Staging, options: ImportOptions) -> None:

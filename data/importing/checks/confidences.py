@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import execute, execute_with, frame
-from data.importing.checks.responses import IS_FAILED, STORED_STATE
-from data.importing.report import refuse
-from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
-from data.quizbowl.answer_words import normalise
-from data.recalibration_maps import FOLDS, cross_fitted, folds_of_questions
-from data.store.answer_states import ANSWERED, SCORES
+from clueline.data.duckdb_and_polars import execute, execute_with, frame
+from clueline.data.importing.checks.responses import IS_FAILED, STORED_STATE
+from clueline.data.importing.report import refuse
+from clueline.data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from clueline.data.quizbowl.answer_words import normalise
+from clueline.data.recalibration_maps import FOLDS, cross_fitted, folds_of_questions
+from clueline.data.store.answer_states import ANSWERED, SCORES
 
 AGREEMENT = "agreement"  # elicitation of a confidence that is the share of samples that agree
 MIN_SAMPLES = 3  # of most questions, from which agreement says something

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from data.importing.staging import OF_QUESTION, Staging
+from clueline.data.importing.staging import OF_QUESTION, Staging
 
 UNKNOWN = "'no such question in this dataset'"
 TEAM, PLAYS = "question_id, match_id, team", "question_id, match_id, reason"

@@ -8,12 +8,12 @@ from functools import partial
 
 import polars as pl
 
-from data.duckdb_and_polars import execute, execute_with, frame, literal
-from data.importing.report import Problem
-from data.importing.staging import OF_QUESTION, PEOPLE, ImportOptions, Staging
-from data.life_table import best_guess
-from data.plurals import counted
-from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
+from clueline.data.duckdb_and_polars import execute, execute_with, frame, literal
+from clueline.data.importing.report import Problem
+from clueline.data.importing.staging import OF_QUESTION, PEOPLE, ImportOptions, Staging
+from clueline.data.life_table import best_guess
+from clueline.data.plurals import counted
+from clueline.data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
 def check_questions(staging: Staging) -> None:

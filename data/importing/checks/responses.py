@@ -19,14 +19,14 @@ from functools import partial
 
 import numpy as np
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.report import Problem
-from data.importing.staging import OF_QUESTION, ImportOptions, Staging
-from data.plurals import counted
-from data.store.answer_states import NEVER_RIGHT, STORED_STATES, among_states
-from data.store.run_files import TYPES
-from data.store.run_tags import MAX_TAGS
-from data.sufficient_statistics import SIDE_DECIMALS
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.importing.report import Problem
+from clueline.data.importing.staging import OF_QUESTION, ImportOptions, Staging
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import NEVER_RIGHT, STORED_STATES, among_states
+from clueline.data.store.run_files import TYPES
+from clueline.data.store.run_tags import MAX_TAGS
+from clueline.data.sufficient_statistics import SIDE_DECIMALS
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
 BATCH = 500_000  # keys in memory at a time, for each of two threads

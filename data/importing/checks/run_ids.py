@@ -23,14 +23,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.duckdb_and_polars import execute_with, frame, literal
-from data.importing.checks.responses import FAILED_GUESS, PLACES
-from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
-from data.importing.report import rows_without_answer
-from data.importing.staging import RunKey, Staging
-from data.plurals import counted
-from data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
-from data.store.gradings import grading_name
+from clueline.data.duckdb_and_polars import execute_with, frame, literal
+from clueline.data.importing.checks.responses import FAILED_GUESS, PLACES
+from clueline.data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
+from clueline.data.importing.report import rows_without_answer
+from clueline.data.importing.staging import RunKey, Staging
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
+from clueline.data.store.gradings import grading_name
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer

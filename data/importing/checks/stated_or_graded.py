@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from data.duckdb_and_polars import execute_with, first_rows, literal
-from data.importing.report import MAX_LISTED_PROBLEMS, Problem
-from data.importing.run_gradings import GUESSES, grade_guesses
-from data.importing.staging import ImportOptions, Repeats, Staging
-from data.importing.table_contract import MAX_SHOWN_LENGTH
-from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
-from data.store.gradings import NAME, RESERVED
+from clueline.data.duckdb_and_polars import execute_with, first_rows, literal
+from clueline.data.importing.report import MAX_LISTED_PROBLEMS, Problem
+from clueline.data.importing.run_gradings import GUESSES, grade_guesses
+from clueline.data.importing.staging import ImportOptions, Repeats, Staging
+from clueline.data.importing.table_contract import MAX_SHOWN_LENGTH
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states, state_sql
+from clueline.data.store.gradings import NAME, RESERVED
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision

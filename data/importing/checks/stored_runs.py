@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from data.duckdb_and_polars import execute
-from data.importing.run_gradings import SAME_PLACE, grades_sql
-from data.importing.staging import RunKey, Staging
-from data.store.answer_states import NEVER_RIGHT, among_states
-from data.store.gradings import GRADED, REVIEWED, grading_name
-from data.store.run_files import StoredObject, graded_kind, stored_objects
+from clueline.data.duckdb_and_polars import execute
+from clueline.data.importing.run_gradings import SAME_PLACE, grades_sql
+from clueline.data.importing.staging import RunKey, Staging
+from clueline.data.store.answer_states import NEVER_RIGHT, among_states
+from clueline.data.store.gradings import GRADED, REVIEWED, grading_name
+from clueline.data.store.run_files import StoredObject, graded_kind, stored_objects
 
 # The columns that make up an answer, apart from its place. Maps are compared as text.
 ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.state", "s.buzz",

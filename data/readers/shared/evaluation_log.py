@@ -18,15 +18,15 @@ from typing import Any
 
 import polars as pl
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.duckdb_and_polars import literal
-from data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
-from data.importing.report import Hint, Problem, Refused, refuse
-from data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
-from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, Column, responses_columns
-from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
-from data.plurals import counted
-from data.store.answer_states import State
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
+from clueline.data.importing.report import Hint, Problem, Refused, refuse
+from clueline.data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, Column, responses_columns
+from clueline.data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
+from clueline.data.plurals import counted
+from clueline.data.store.answer_states import State
 
 STATED = "verbalized"  # elicitation of a confidence that the model wrote
 NOT_STATED = "no confidence is stated"

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from data.importing.staging import Staging
-from data.importing.table_contract import BUZZES, EXPOSURES, LEFT_OUT_PLAYS, QUESTIONS
-from data.readers.shared.evaluation_log import add_table
+from clueline.data.importing.staging import Staging
+from clueline.data.importing.table_contract import BUZZES, EXPOSURES, LEFT_OUT_PLAYS, QUESTIONS
+from clueline.data.readers.shared.evaluation_log import add_table
 
 REPEATED_BUZZES = "buzzes that are in the file twice, counted once"
 SECOND_BUZZ = "second buzzes of a team on a question (the correct one counts, otherwise the first)"

@@ -9,19 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from data.importing.column_mapping import ColumnMapping
-from data.importing.file_folder_or_zip import Incoming, files_below
-from data.importing.report import FirstRows, Problem, Refused, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
-from data.readers.lifeeval import OF_PEOPLE
-from data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
-from data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
-from data.readers.table.cells import given, number
-from data.readers.table.columns import MIN_FITTING, Column, Table
-from data.readers.table.folders import Names, names_by_path
-from data.readers.table.read import TOO_LARGE, is_one_object, read_tables
-from data.readers.table.roles import Guesses, guess_roles
+from clueline.data.importing.column_mapping import ColumnMapping
+from clueline.data.importing.file_folder_or_zip import Incoming, files_below
+from clueline.data.importing.report import FirstRows, Problem, Refused, refuse
+from clueline.data.importing.staging import ImportOptions, Staging
+from clueline.data.readers import Format
+from clueline.data.readers.lifeeval import OF_PEOPLE
+from clueline.data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
+from clueline.data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
+from clueline.data.readers.table.cells import given, number
+from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
+from clueline.data.readers.table.folders import Names, names_by_path
+from clueline.data.readers.table.read import TOO_LARGE, is_one_object, read_tables
+from clueline.data.readers.table.roles import Guesses, guess_roles
 
 FORMAT = Format(
     key="table",

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
-from data.dataset_kinds import FORECAST, NO, YES
-from data.duckdb_and_polars import frame, literal
-from data.importing.column_mapping import BadMapping, read_pattern
-from data.importing.report import Hint, Problem, refuse
-from data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
-from data.importing.table_contract import (
+from clueline.data.dataset_kinds import FORECAST, NO, YES
+from clueline.data.duckdb_and_polars import frame, literal
+from clueline.data.importing.column_mapping import BadMapping, read_pattern
+from clueline.data.importing.report import Hint, Problem, refuse
+from clueline.data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from clueline.data.importing.table_contract import (
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     QUESTIONS,
@@ -25,11 +25,11 @@ from data.importing.table_contract import (
     Column,
     trimmed_text,
 )
-from data.importing.table_files import TableFile
-from data.plurals import counted
-from data.readers.responses import read_file, report_attributes
-from data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, squashed, with_choices
-from data.readers.table.cells import (
+from clueline.data.importing.table_files import TableFile
+from clueline.data.plurals import counted
+from clueline.data.readers.responses import read_file, report_attributes
+from clueline.data.readers.shared.evaluation_log import STATED, add_table, align_questions, dataset_id, squashed, with_choices
+from clueline.data.readers.table.cells import (
     ABSTENTIONS,
     DECLINED,
     MISSING,
@@ -46,10 +46,10 @@ from data.readers.table.cells import (
     number,
     truth,
 )
-from data.readers.table.columns import Column as Values
-from data.readers.table.columns import Table
-from data.readers.table.roles import Guesses, options_named
-from data.store.answer_states import SCORES
+from clueline.data.readers.table.columns import Column as Values
+from clueline.data.readers.table.columns import Table
+from clueline.data.readers.table.roles import Guesses, options_named
+from clueline.data.store.answer_states import SCORES
 
 SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
 OPTIONS = "options"  # elicitation of probabilities of options

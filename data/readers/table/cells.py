@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from data.readers.shared.evaluation_log import parsed
+from clueline.data.readers.shared.evaluation_log import parsed
 
 MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "#n/a", "-"}
 NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?) ?(%?)")

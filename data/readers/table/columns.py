@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from data.readers.table.cells import ABSTENTIONS, DECLINED, ROUNDING, given, listed, number, truth
-from data.readers.table.names import roles_of
+from clueline.data.readers.table.cells import ABSTENTIONS, DECLINED, ROUNDING, given, listed, number, truth
+from clueline.data.readers.table.names import roles_of
 
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_WORDS = 15  # different words of confidence in a column

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from data.readers.table.build import stem_of
-from data.readers.table.names import MODEL_NAME
+from clueline.data.readers.table.build import stem_of
+from clueline.data.readers.table.names import MODEL_NAME
 
 # Names that many datasets have.
 GENERIC = {"answers", "data", "eval", "out", "output", "outputs", "predictions", "preds", "responses", "result", "results"}

@@ -11,16 +11,16 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from data.duckdb_and_polars import literal
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Refused, refuse
-from data.importing.staging import Staging
-from data.importing.table_contract import MAX_SHOWN_LENGTH
-from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
-from data.readers.table.cells import as_text, flat
-from data.readers.table.columns import Table
-from data.readers.table.names import MODEL_NAME, roles_of, roles_of_phrase, tokens, words
-from data.readers.table.reshape import SAID, reshape
+from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Refused, refuse
+from clueline.data.importing.staging import Staging
+from clueline.data.importing.table_contract import MAX_SHOWN_LENGTH
+from clueline.data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
+from clueline.data.readers.table.cells import as_text, flat
+from clueline.data.readers.table.columns import Table
+from clueline.data.readers.table.names import MODEL_NAME, roles_of, roles_of_phrase, tokens, words
+from clueline.data.readers.table.reshape import SAID, reshape
 
 MAX_BYTES = LARGE = 2**28  # of a table that is read into memory as a whole; beyond, a sample of a CSV shows what its columns are
 TOO_LARGE = f"a table in the form of another project can have at most {size(MAX_BYTES)}"

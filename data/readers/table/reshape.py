@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from string import ascii_uppercase
 
-from data.readers.shared.evaluation_log import parsed, shares
-from data.readers.table.cells import answer, flat, given, listed, number, truth
-from data.readers.table.columns import MIN_FITTING, Table
-from data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
+from clueline.data.readers.shared.evaluation_log import parsed, shares
+from clueline.data.readers.table.cells import answer, flat, given, listed, number, truth
+from clueline.data.readers.table.columns import MIN_FITTING, Table
+from clueline.data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
 FENCE = re.compile(r"^```\w*\s*|\s*```$")

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from string import ascii_uppercase
 
-from data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
-from data.importing.report import Hint, Problem
-from data.plurals import counted
-from data.readers.table.cells import (
+from clueline.data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
+from clueline.data.importing.report import Hint, Problem
+from clueline.data.plurals import counted
+from clueline.data.readers.table.cells import (
     DECLINED,
     ONE_PERCENTAGE,
     VERDICTS,
@@ -27,8 +27,8 @@ from data.readers.table.cells import (
     listed,
     number,
 )
-from data.readers.table.columns import MIN_FITTING, Column, Table
-from data.readers.table.names import (
+from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
+from clueline.data.readers.table.names import (
     BESIDE_CORRECT,
     EITHER,
     MODEL_NAME,
@@ -47,9 +47,9 @@ from data.readers.table.names import (
     tokens,
     words,
 )
-from data.readers.table.read import SERIES_BY_KEY, SHEET
-from data.readers.table.reshape import LISTS, LOGITS, SERIES, SUM_TOLERANCE
-from data.store.answer_states import SCORES
+from clueline.data.readers.table.read import SERIES_BY_KEY, SHEET
+from clueline.data.readers.table.reshape import LISTS, LOGITS, SERIES, SUM_TOLERANCE
+from clueline.data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
 MAX_GROUPS = 1000  # different models, datasets and days in a file

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import duckdb
 
-from data import human_curves
-from data.store import difficulty, run_statistics
-from data.store.errors import NeedsMigration, UnknownSchema
-from data.store.run_files import FORM, Objects
+from clueline.data import human_curves
+from clueline.data.store import difficulty, run_statistics
+from clueline.data.store.errors import NeedsMigration, UnknownSchema
+from clueline.data.store.run_files import FORM, Objects
 
 
 class Step(NamedTuple):

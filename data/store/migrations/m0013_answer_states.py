@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
-from data.store.migrations import drop_column
-from data.store.run_files import Objects
+from clueline.data.store.migrations import drop_column
+from clueline.data.store.run_files import Objects
 
 STATES = ("no_confidence", "unparsed", "abstained")
 FORM_BEFORE = 3  # form of responses without ``state``

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
-from data.store.errors import NeedsMigration
-from data.store.run_files import Objects
+from clueline.data.store.errors import NeedsMigration
+from clueline.data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

@@ -5,17 +5,17 @@ command line and the pages all read this list. A metric that is not a function o
 ``AnalysisMetric``.
 """
 
-from queries.metrics.catalogue.bins import BIN_METRICS
-from queries.metrics.catalogue.buzzing import BUZZING
-from queries.metrics.catalogue.calibration_tests import CALIBRATION_TESTS
-from queries.metrics.catalogue.distributions import VOTES
-from queries.metrics.catalogue.ece_variants import VARIANTS
-from queries.metrics.catalogue.item_totals import ITEMS
-from queries.metrics.catalogue.paper_contradictions import NOTES
-from queries.metrics.catalogue.per_question import QUESTIONS
-from queries.metrics.catalogue.selective import SELECTIVE
-from queries.metrics.catalogue.sorted_items import PAIRS
-from queries.metrics.metric import Metric, MetricFacts
+from clueline.queries.metrics.catalogue.bins import BIN_METRICS
+from clueline.queries.metrics.catalogue.buzzing import BUZZING
+from clueline.queries.metrics.catalogue.calibration_tests import CALIBRATION_TESTS
+from clueline.queries.metrics.catalogue.distributions import VOTES
+from clueline.queries.metrics.catalogue.ece_variants import VARIANTS
+from clueline.queries.metrics.catalogue.item_totals import ITEMS
+from clueline.queries.metrics.catalogue.paper_contradictions import NOTES
+from clueline.queries.metrics.catalogue.per_question import QUESTIONS
+from clueline.queries.metrics.catalogue.selective import SELECTIVE
+from clueline.queries.metrics.catalogue.sorted_items import PAIRS
+from clueline.queries.metrics.metric import Metric, MetricFacts
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VARIANTS", "VOTES"]
 

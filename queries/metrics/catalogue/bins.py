@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from data.sufficient_statistics import BIN_COLUMNS, BINS
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns, uncertainty, uncertainty_columns
-from queries.metrics.kernels import bins, item_totals
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS
+from clueline.queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns, uncertainty, uncertainty_columns
+from clueline.queries.metrics.kernels import bins, item_totals
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE
+from clueline.queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
 
 def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from queries.metrics.metric import AnalysisMetric, Need
+from clueline.queries.metrics.metric import AnalysisMetric, Need
 
 NO_BUZZ = "no answer of the run has a score on the chosen scale, or the run never buzzes"
 NO_HEARD = "no human team heard any of these questions"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from queries.metrics.metric import AnalysisMetric
+from clueline.queries.metrics.metric import AnalysisMetric
 
 TOO_FEW_QUESTIONS = "the run answered fewer than two questions"
 COMPARED = (

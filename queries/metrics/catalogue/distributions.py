@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from data.sufficient_statistics import BINS
-from queries.metrics.catalogue.shared import columns
-from queries.metrics.kernels import arrays, bins, distributions
-from queries.metrics.metric import Conventions, Floats, Metric, Sums, Value
+from clueline.data.sufficient_statistics import BINS
+from clueline.queries.metrics.catalogue.shared import columns
+from clueline.queries.metrics.kernels import arrays, bins, distributions
+from clueline.queries.metrics.metric import Conventions, Floats, Metric, Sums, Value
 
 BAAN = "Baan et al. 2022"
 NO_VOTES = "no item has both a whole distribution and human votes"

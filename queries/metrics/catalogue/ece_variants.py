@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queries.metrics.kernels.ece_variants import BINNINGS, SCRIPT_BIN, smooth_ece
-from queries.metrics.metric import Metric
+from clueline.queries.metrics.kernels.ece_variants import BINNINGS, SCRIPT_BIN, smooth_ece
+from clueline.queries.metrics.metric import Metric
 
 ECE = r"\sum_b \tfrac{n_b}{N} \left\lvert \bar c_b - \bar y_b \right\rvert"
 RMS = r"\sqrt{\sum_b \tfrac{n_b}{N} (\bar c_b - \bar y_b)^2}"

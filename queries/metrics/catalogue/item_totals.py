@@ -7,11 +7,18 @@ from functools import partial
 
 import numpy as np
 
-from data.sufficient_statistics import SIDES_RIGHT
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns, uncertainty, uncertainty_columns, with_sides
-from queries.metrics.counted_answers import ASKED, ATTEMPTED, ATTEMPTS, DECIDED
-from queries.metrics.kernels import arrays, item_totals
-from queries.metrics.metric import ATTEMPTED_ITEMS, Conventions, Floats, Metric, Sums, Wording
+from clueline.data.sufficient_statistics import SIDES_RIGHT
+from clueline.queries.metrics.catalogue.shared import (
+    NOT_EVEN_U_OR_O,
+    SAME_ORDER,
+    columns,
+    uncertainty,
+    uncertainty_columns,
+    with_sides,
+)
+from clueline.queries.metrics.counted_answers import ASKED, ATTEMPTED, ATTEMPTS, DECIDED
+from clueline.queries.metrics.kernels import arrays, item_totals
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, Conventions, Floats, Metric, Sums, Wording
 
 RIGHT = {False: "correct", True: SIDES_RIGHT}  # number of right answers, by whether the items are forecasts
 # The sum that stands for y^2 in the Brier score: an outcome that is a share is no probability, of which a score is expected.

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_sides
-from queries.metrics.counted_answers import ORDERED
-from queries.metrics.kernels import arrays, per_question
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
+from clueline.queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_sides
+from clueline.queries.metrics.counted_answers import ORDERED
+from clueline.queries.metrics.kernels import arrays, per_question
+from clueline.queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
 
 CALSCORE_CURVE = "buzz_share"  # the default
 

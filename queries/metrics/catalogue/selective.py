@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from queries.metrics.catalogue.shared import SAME_ORDER
-from queries.metrics.counted_answers import ORDERED
-from queries.metrics.kernels import selective
-from queries.metrics.metric import Metric, Wording
+from clueline.queries.metrics.catalogue.shared import SAME_ORDER
+from clueline.queries.metrics.counted_answers import ORDERED
+from clueline.queries.metrics.kernels import selective
+from clueline.queries.metrics.metric import Metric, Wording
 
 RISK = r"\tfrac{1}{k}\textstyle\sum_{i \le k}(1 - y_{(i)})"
 ORDER_ALONE = "Depends only on the order of the confidences: it says nothing about calibration."

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from data.sufficient_statistics import LIKELIER, UNSTORED_SUMS
-from queries.metrics.kernels import bins
-from queries.metrics.kernels.arrays import ratio
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Reads, Sums, unchanged_sums
+from clueline.data.sufficient_statistics import LIKELIER, UNSTORED_SUMS
+from clueline.queries.metrics.kernels import bins
+from clueline.queries.metrics.kernels.arrays import ratio
+from clueline.queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Reads, Sums, unchanged_sums
 
 V = TypeVar("V")
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import (
+from clueline.queries.metrics.catalogue.shared import (
     NOT_EVEN_U_OR_O,
     RIGHT_DOWN,
     SAME_ORDER,
@@ -14,9 +14,9 @@ from queries.metrics.catalogue.shared import (
     uncertainty,
     uncertainty_columns,
 )
-from queries.metrics.counted_answers import ORDERED
-from queries.metrics.kernels import bounds, isotonic_regression, selective, sorted_items
-from queries.metrics.metric import Counterexample, Metric
+from clueline.queries.metrics.counted_answers import ORDERED
+from clueline.queries.metrics.kernels import bounds, isotonic_regression, selective, sorted_items
+from clueline.queries.metrics.metric import Counterexample, Metric
 
 _corp = partial(
     Metric,

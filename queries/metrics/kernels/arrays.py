@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from data.ragged_arrays import Floats, Ints
+from clueline.data.ragged_arrays import Floats, Ints
 
 DECIMAL = 10_000  # numbers in [0, 1] with up to four decimals are whole multiples of 1 / DECIMAL
 # A spread below this share of the sum of squares is rounding error, and so is a sum of weights below it.

@@ -13,8 +13,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, ratio
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, ratio
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 FOLDS = 16
 BLOCK = 16  # items per block of running totals, from which equal-mass bins are cut

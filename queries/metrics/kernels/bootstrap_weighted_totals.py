@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from queries.metrics.kernels.arrays import Floats, Ints
+from clueline.queries.metrics.kernels.arrays import Floats, Ints
 
 IN_CACHE = 65_536  # numbers processed at a time: more do not fit in the processor's cache, which takes three times as long
 FEW_WEIGHTINGS = 16  # with fewer weightings, numpy's cumulative sum along an axis is faster than a loop over rows

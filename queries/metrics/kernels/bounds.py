@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats
 
 Bounds = tuple[float, float]  # NaN where the metric is undefined for any confidences
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queries.metrics.kernels.arrays import Floats, Ints, distinct, ratio
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, distinct, ratio
 
 TIED = 1e-12  # values within this of the maximum are equal to it up to rounding
 

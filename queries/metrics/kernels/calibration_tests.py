@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, stdtrit
 
-from data.recalibration_maps import STEPS, log_odds
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
+from clueline.data.recalibration_maps import STEPS, log_odds
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 DRAWS = 1000  # simulated runs, or sign flips
 ITEM_BY_ITEM = 2_000  # items; above this, numbers of right items are drawn for each confidence, not item by item

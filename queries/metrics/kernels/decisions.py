@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
 
 STEPS = 100
 THRESHOLDS: Floats = np.arange(STEPS + 1) / STEPS  # thresholds t of the curves

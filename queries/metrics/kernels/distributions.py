@@ -11,7 +11,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from queries.metrics.kernels.arrays import Floats, ratio
+from clueline.queries.metrics.kernels.arrays import Floats, ratio
 
 Counts = NDArray[np.int64]
 ERROR_BINS = 30  # bins of a histogram of distances on [0, 1], the last one closed

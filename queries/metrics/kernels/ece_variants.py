@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import dct, idct
 
-from queries.metrics.kernels.arrays import Floats, Ints, first_of_ties, ratio
-from queries.metrics.kernels.bins import cut_bins_of_weights, mass_bins_of_weights
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, first_of_ties, ratio
+from clueline.queries.metrics.kernels.bins import cut_bins_of_weights, mass_bins_of_weights
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 SCRIPT_BIN = 100  # items per bin in the scripts of HLE and BrowseComp
 GRID = 128  # points at which smECE is computed

@@ -13,8 +13,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.sparse import csr_array, diags_array
 from scipy.special import ndtr, ndtri
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties, ratio
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties, ratio
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 MAX_LEVELS = 1000  # distinct confidences of a consistency band; if there are more, they are rounded to 1 / FINE
 FINE = 100

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import Floats, clip, ratio
+from clueline.queries.metrics.kernels.arrays import Floats, clip, ratio
 
 
 def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats) -> Floats:

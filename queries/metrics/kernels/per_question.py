@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, ratio
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, ratio
 
 
 def unit_logistic(x: ArrayLike) -> Floats:

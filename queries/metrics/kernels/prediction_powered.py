@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit  # of a t distribution; scipy.stats is slow to load
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints
 
 
 class PredictionPowered(NamedTuple):

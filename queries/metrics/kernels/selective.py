@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 COVERAGES = (0.5, 0.8, 0.9)  # shares of the items for which the accuracy is a separate metric
 PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, clip, first_of_ties, ratio
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
+from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, clip, first_of_ties, ratio
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 STEPS = 300
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import chdtrc
 
-from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
 
 TOSSUP, NEG = 10.0, -5.0  # points of a correct buzz, and of an incorrect one before the end
 

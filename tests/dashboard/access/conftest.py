@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 
 

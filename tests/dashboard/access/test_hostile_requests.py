@@ -6,9 +6,9 @@ import shutil
 import pytest
 from hypothesis import HealthCheck, given
 
-from dashboard.access import request_rate
-from dashboard.access.request_rate import RequestRate
-from dashboard.registry.addresses import ROUTES
+from clueline.dashboard.access import request_rate
+from clueline.dashboard.access.request_rate import RequestRate
+from clueline.dashboard.registry.addresses import ROUTES
 from tests.helpers.callback_body import callback_body
 from tests.helpers.examples import examples
 from tests.helpers.hostile_requests import BODIES, FORMS, KINDS, UPLOADS, WITHOUT_BODY, HostileServer, Sent, drawing, written

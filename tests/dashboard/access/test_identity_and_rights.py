@@ -19,13 +19,13 @@ import httpx
 import polars as pl
 import pytest
 
-from dashboard.app import create_app
-from dashboard.http.slow_clients import MAX_BODY, TOO_SLOW, BodyRefused
-from dashboard.service import MAX_UPLOADS_OF_CLIENT
-from dashboard.settings import Settings
-from dashboard.uploads.bodies import clean_name
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens, new_code
+from clueline.dashboard.app import create_app
+from clueline.dashboard.http.slow_clients import MAX_BODY, TOO_SLOW, BodyRefused
+from clueline.dashboard.service import MAX_UPLOADS_OF_CLIENT
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads.bodies import clean_name
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens, new_code
 from tests.helpers.serving import start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
 from tests.helpers.waiting import wait_until
@@ -97,7 +97,7 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     attempt(standing, "DELETE", f"{ADDRESS}/RUN", 401, {"Authorization": f"Bearer {wrong}"})
     attempt(standing, "POST", ADDRESS, 401)
     attempt(standing, "POST", ADDRESS, 422, standing.auth)
-    lines = [record.getMessage() for record in caplog.records if record.name == "dashboard.access.rights"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "clueline.dashboard.access.rights"]
     assert len(lines) == 2
     assert "refused DELETE" in lines[0] and "127.0.0.1" in lines[0] and lines[0].endswith("wrong_token")
     assert "refused POST" in lines[1] and lines[1].endswith("no_token")

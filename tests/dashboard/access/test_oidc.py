@@ -9,10 +9,10 @@ import pytest
 import requests
 from oidc_provider_mock import User, run_server_in_thread
 
-from dashboard.access.providers.oidc import COOKIE, LOGIN_COOKIE, OidcUser, asymmetric, rights_of_groups
-from dashboard.app import create_app
-from dashboard.settings import BadSetting, Settings, read_settings
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.access.providers.oidc import COOKIE, LOGIN_COOKIE, OidcUser, asymmetric, rights_of_groups
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import BadSetting, Settings, read_settings
+from clueline.data.store.tokens_and_readers import Tokens
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:authlib")  # of the provider
 RIGHTS = ("Staff=admin", "lab=upload", "guests=read")
@@ -180,11 +180,11 @@ def test_cookies_end(app, monkeypatch):
     began = app.test_client()
     back = at_provider(begin(began), "id-bo")
     now = time.time()
-    monkeypatch.setattr("dashboard.access.providers.oidc.time.time", lambda: now + 601)
+    monkeypatch.setattr("clueline.dashboard.access.providers.oidc.time.time", lambda: now + 601)
     assert client.get("/api/v1/runs").status_code == 200 and began.get(back).status_code == 400
-    monkeypatch.setattr("dashboard.access.providers.oidc.time.time", lambda: now + 12 * 3600 + 1)
+    monkeypatch.setattr("clueline.dashboard.access.providers.oidc.time.time", lambda: now + 12 * 3600 + 1)
     assert client.get("/api/v1/runs").status_code == 401
-    monkeypatch.setattr("dashboard.access.providers.oidc.time.time", lambda: now - 3600)
+    monkeypatch.setattr("clueline.dashboard.access.providers.oidc.time.time", lambda: now - 3600)
     assert client.get("/api/v1/runs").status_code == 401, "made while the clock was ahead, it would last for longer than a login"
 
 

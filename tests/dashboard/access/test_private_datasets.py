@@ -10,16 +10,16 @@ from urllib.parse import parse_qsl, quote
 
 import pytest
 
-from dashboard import shell as app_shell
-from dashboard.access import signed_links
-from dashboard.access.providers.token import COOKIE
-from dashboard.app import create_app
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from dashboard.uploads import import_process
-from data.store import open_store
-from data.store.backup import back_up, restore_backup
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard import shell as app_shell
+from clueline.dashboard.access import signed_links
+from clueline.dashboard.access.providers.token import COOKIE
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.uploads import import_process
+from clueline.data.store import open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.callback_body import callback_body
 

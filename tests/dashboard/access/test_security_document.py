@@ -2,17 +2,17 @@
 
 import re
 
-from dashboard import cache as result_cache
-from dashboard import service
-from dashboard.access import limits as limits_and_headers
-from dashboard.access import rights
-from dashboard.app import create_app
-from dashboard.http import slow_clients
-from dashboard.process import server as gunicorn_server
-from dashboard.settings import Settings
-from dashboard.views import api
-from data.play_sessions.session_definition import Session
-from data.store import stored_selections
+from clueline.dashboard import cache as result_cache
+from clueline.dashboard import service
+from clueline.dashboard.access import limits as limits_and_headers
+from clueline.dashboard.access import rights
+from clueline.dashboard.app import create_app
+from clueline.dashboard.http import slow_clients
+from clueline.dashboard.process import server as gunicorn_server
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.views import api
+from clueline.data.play_sessions.session_definition import Session
+from clueline.data.store import stored_selections
 from tests.helpers.paths import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -100,6 +100,6 @@ def test_more_threads_than_uploads_refuse_further_uploads():
 
 
 def test_the_document_names_only_existing_settings():
-    from dashboard.settings import FIELDS, environment_variable
+    from clueline.dashboard.settings import FIELDS, environment_variable
 
     assert set(re.findall(r"CLUELINE_[A-Z_]+", TEXT)) <= {environment_variable(name) for name in FIELDS}

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from flask import Flask, request
 
-from dashboard.access import trusted_proxies
-from dashboard.settings import BadSetting, read_settings
+from clueline.dashboard.access import trusted_proxies
+from clueline.dashboard.settings import BadSetting, read_settings
 from tests.helpers.nginx import PROGRAM, naming_proxy
 from tests.helpers.serving import serving
 from tests.helpers.uploads import ADDRESS, post, upload_client
@@ -139,7 +139,7 @@ def test_a_user_header_needs_trusted_proxies():
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no nginx here")
 def test_a_real_proxy_names_user_and_address(copied, tmp_path, caplog):
-    caplog.set_level(logging.INFO, "dashboard.http.logs")
+    caplog.set_level(logging.INFO, "clueline.dashboard.http.logs")
     upload = upload_behind(copied, ("127.0.0.1",))
     with serving(upload.app) as server:
         proxy = naming_proxy(tmp_path / "nginx", server)

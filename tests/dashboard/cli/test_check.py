@@ -1,4 +1,4 @@
-"""``python -m dashboard check``: exit codes by intervals and p-values of answers that are imported elsewhere for comparison."""
+"""``clueline check``: exit codes by intervals and p-values of answers that are imported elsewhere for comparison."""
 
 import csv
 import os
@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from tests.helpers.paths import ROOT
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from tests.helpers.paths import PACKAGE, ROOT
 from tests.helpers.stores import file_times, seed_without_models
 
 BASELINE = "5666c918c1e9e4dd"  # BM25, softmax
@@ -166,18 +166,18 @@ def test_a_mistake_is_code_two_and_says_how_to_go_on(check, answers, options, ad
 
 def test_a_store_that_is_absent_or_damaged(cli, answers, copied, tmp_path, monkeypatch):
     """The bundled datasets can be answered without any store, and none is made."""
-    monkeypatch.setattr("dashboard.cli.check.seed", seed_without_models)
+    monkeypatch.setattr("clueline.dashboard.cli.check.seed", seed_without_models)
     done = cli("check", answers, "--dataset", "pyramid", "--max", "ece=1", "--store", tmp_path / "absent")
     assert done.returncode == 0 and not (tmp_path / "absent").exists()
     (copied / "CURRENT").write_text("damaged", encoding="utf-8")
     done = cli("check", answers, "--dataset", "pyramid", "--max", "ece=1", store=copied)
-    assert done.returncode == 2 and "python -m dashboard repair" in done.stderr
+    assert done.returncode == 2 and "clueline repair" in done.stderr
 
 
 def test_the_documentation_shows_what_is_printed(check):
     text = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
     command = text.partition("against a third:\n\n```sh\n")[2].partition("```")[0].replace("\\\n", " ").split()
-    done = check(ROOT / command[4], *command[7:])
+    done = check(ROOT / command[2], *command[5:])
     assert done.stdout and f"```text\n{done.stdout}```" in text
 
 
@@ -190,8 +190,8 @@ def test_the_workflow_of_the_documentation_runs(answers, copied, api, tmp_path):
     (tmp_path / "baseline.csv").write_bytes(api(f"runs/{BASELINE}/responses.csv").data)
     summary = tmp_path / "summary.md"
     summary.write_text("An earlier step.\n", encoding="utf-8")
-    command = command.replace("clueline ", f"{sys.executable} -m dashboard ", 1)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(summary)}
+    command = command.replace("clueline ", f"{sys.executable} -m clueline ", 1)
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE), "GITHUB_STEP_SUMMARY": str(summary)}
     done = subprocess.run(command, shell=True, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
     suite = ElementTree.parse(tmp_path / "calibration.xml").getroot()
     assert done.returncode == (suite.get("failures") != "0"), done.stderr

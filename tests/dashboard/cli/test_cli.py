@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dashboard.cli import COMMANDS
-from dashboard.settings import VERSION
-from data.importing.seed import BUNDLED
+from clueline.dashboard.cli import COMMANDS
+from clueline.dashboard.settings import VERSION
+from clueline.data.importing.seed import BUNDLED
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import start_server
 from tests.helpers.stores import file_times, listed_datasets
@@ -161,7 +161,7 @@ def test_a_bad_setting_exits_2_and_is_named(cli, settings):
 @pytest.mark.parametrize("command", ["", *COMMANDS, "export dataset", "export run", "token create", "models merge"])
 def test_help(cli, command):
     done = cli(*command.split(), "--help")
-    assert done.returncode == 0 and done.stdout.startswith(f"Usage: python -m dashboard {command}".rstrip() + " [")
+    assert done.returncode == 0 and done.stdout.startswith(f"Usage: clueline {command}".rstrip() + " [")
 
 
 def test_help_has_every_command_under_its_task(cli):
@@ -223,7 +223,7 @@ def test_the_port_can_be_an_option(cli, cli_process, copied):
 
 def test_the_version_is_that_of_pyproject(cli, cli_process):
     assert cli("--version").stdout == f"Clueline {VERSION}\n"
-    assert cli_process("--help").stdout.startswith("Usage: python -m dashboard ")
+    assert cli_process("--help").stdout.startswith("Usage: clueline ")
     assert f'\nversion = "{VERSION}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 

@@ -1,15 +1,15 @@
-"""``python -m dashboard doctor`` names what is wrong and what to do, and changes nothing."""
+"""``clueline doctor`` names what is wrong and what to do, and changes nothing."""
 
 import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.cli import doctor
-from dashboard.settings import Settings
-from data.store.audit import Audit
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.cli import doctor
+from clueline.dashboard.settings import Settings
+from clueline.data.store.audit import Audit
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import serving
 from tests.helpers.stores import file_times
 
@@ -31,7 +31,7 @@ def test_a_damaged_store(cli, copied):
     for path in (copied / "tokens.json", *copied.glob("*.duckdb")):
         path.write_bytes(b"x")
     result = cli("doctor", store=copied)
-    assert result.returncode == 1 and "dashboard verify" in result.stdout and "Restore tokens.json" in result.stdout
+    assert result.returncode == 1 and "clueline verify" in result.stdout and "Restore tokens.json" in result.stdout
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])

@@ -1,4 +1,4 @@
-"""``python -m dashboard export``: its files import again, with the same run ids and the same metrics."""
+"""``clueline export``: its files import again, with the same run ids and the same metrics."""
 
 import csv
 import hashlib
@@ -7,14 +7,14 @@ import zipfile
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.query_to_file import Exporter
-from data.store.run_withdrawal import withdraw
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.query_to_file import Exporter
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.json_api import get
 from tests.helpers.run_tables import with_runs
 

@@ -21,8 +21,7 @@ def test_a_question_comes_with_the_command_that_answers_it(cli, copied, path):
     given = shlex.quote(str(path))
     assert refused.returncode == 1
     assert (
-        f"For example: python -m dashboard import {given} --model m --as table --column correct=y9 --column confidence=x2"
-        in refused.stderr
+        f"For example: clueline import {given} --model m --as table --column correct=y9 --column confidence=x2" in refused.stderr
     )
 
 
@@ -67,7 +66,7 @@ def test_the_suggested_command_makes_a_run_of_people(cli, copied, tmp_path):
     rows = [f"{name},q{n},.{n + 1},{n % 2}" for name in ("ann", "ben") for n in range(4)]
     (tmp_path / "in.csv").write_text("\n".join(["participant,id,confidence,correct", *rows]))
     refused = cli("import", tmp_path / "in.csv", "--dataset", "survey", store=copied)
-    first, *others = refused.stderr.partition("For example: python -m dashboard ")[2].splitlines()
+    first, *others = refused.stderr.partition("For example: clueline ")[2].splitlines()
     assert others == ["instead of the first that fits: --column model=participant, or --column elicitation=participant"]
     assert "run" in cli(*shlex.split(first), store=copied).stdout
     assert "survey: survey (single), 4 questions, 1 run" in listed_datasets(cli, copied)

@@ -1,4 +1,4 @@
-"""``python -m dashboard mcp``, driven by the client of the official package."""
+"""``clueline mcp``, driven by the client of the official package."""
 
 import json
 import sys
@@ -8,12 +8,12 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
-from dashboard.app import create_app
-from dashboard.cli.mcp import MAX_CHARACTERS, small, tool_server
-from dashboard.registry.addresses import ROUTES
-from dashboard.settings import Settings
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cli.mcp import MAX_CHARACTERS, small, tool_server
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 
@@ -43,7 +43,7 @@ def secret(copied):
 
 def started(*options, **settings):
     """Return how an agent starts the command."""
-    command = ["-m", "dashboard", "mcp", *map(str, options)]
+    command = ["-m", "clueline", "mcp", *map(str, options)]
     return StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT), env=environment(**settings))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 
 NAMES = ("lab/opus-5", "Opus-5-20251101")
 

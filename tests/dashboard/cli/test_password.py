@@ -23,7 +23,7 @@ def release(tmp_path):
 def typed(store, path, *lines):
     """Return exit code and output of an import on a terminal. Each time a password is asked for, the next line is typed."""
     terminal, inner = pty.openpty()
-    command = [sys.executable, "-m", "dashboard", "import", path]
+    command = [sys.executable, "-m", "clueline", "import", path]
     environment = os.environ | {"CLUELINE_STORE": str(store)}
     left, output = [*lines], b""
     with subprocess.Popen(

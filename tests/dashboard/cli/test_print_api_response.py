@@ -1,4 +1,4 @@
-"""``python -m dashboard view``: it gives the answers of the server, and needs neither the server nor a token."""
+"""``clueline view``: it gives the answers of the server, and needs neither the server nor a token."""
 
 import json
 import re
@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from dashboard.registry.addresses import PART, ROUTES, answer_of, readable_addresses
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.registry.addresses import PART, ROUTES, answer_of, readable_addresses
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 
 
 def test_every_address_answers_as_over_http(app, client):

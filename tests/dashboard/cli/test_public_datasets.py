@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from data import downloadable_datasets
+from clueline.data import downloadable_datasets
 from tests.helpers.stores import listed_datasets
 
 QUESTIONS = "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
@@ -53,7 +53,7 @@ def get(mirror, tmp_path, monkeypatch, cli):
     table = tmp_path / "table.json"
     table.write_text(json.dumps([facts]))
     known = downloadable_datasets.public_datasets(table)
-    monkeypatch.setattr("dashboard.cli.datasets.public_datasets", lambda: known)
+    monkeypatch.setattr("clueline.dashboard.cli.datasets.public_datasets", lambda: known)
     return partial(cli, "datasets", "get")
 
 

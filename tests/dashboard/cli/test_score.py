@@ -1,12 +1,12 @@
-"""``python -m dashboard score``: the metrics of a file as if it had been imported. The store does not change."""
+"""``clueline score``: the metrics of a file as if it had been imported. The store does not change."""
 
 import json
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.run_gradings import grade_guesses
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.run_gradings import grade_guesses
 from tests.helpers.stores import file_times
 
 HEADER = "question_id,clue,guess,confidence"
@@ -143,7 +143,7 @@ def test_no_files_is_a_usage_error(cli, seeded):
 
 def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
     done = cli("score", answers(*ROWS), *WHERE, store=tmp_path / "store")
-    assert done.returncode == 1 and "no dataset yet. To fill it: python -m dashboard import" in done.stderr
+    assert done.returncode == 1 and "no dataset yet. To fill it: clueline import" in done.stderr
     assert not (tmp_path / "store").exists()
 
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions.every_clue import Answer
-from data.play_sessions.sessions import add_answer, join
-from data.store import open_store
+from clueline.data.play_sessions.every_clue import Answer
+from clueline.data.play_sessions.sessions import add_answer, join
+from clueline.data.store import open_store
 
 PLAYER = "a" * 32
 

@@ -1,4 +1,4 @@
-"""``python -m dashboard backup``, ``restore`` and ``repair``."""
+"""``clueline backup``, ``restore`` and ``repair``."""
 
 import os
 import shutil
@@ -6,17 +6,17 @@ import threading
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import Store, open_store
-from data.store.audit import Audit
-from data.store.backup import back_up
-from data.store.files import NAMES
-from data.store.register import FolderRegister
-from data.store.repair import inspect_version
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import Store, open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.backup import back_up
+from clueline.data.store.files import NAMES
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.repair import inspect_version
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.stores import file_times, listed_datasets
@@ -221,7 +221,7 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
     for command in (("serve",), ("datasets",), ("import", ROOT / "data" / "sample" / "tone")):
         done = (cli_process if command == ("serve",) else cli)(*command, store=copied, port=1)
         assert done.returncode == 1
-        assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
+        assert "CURRENT, which names the version in force, is gone" in done.stderr and "clueline repair" in done.stderr
         assert file_times(copied) == left
     prompted = cli("repair", store=copied)  # nobody answers the prompt
     assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "intact: 3 datasets" in prompted.stdout
@@ -247,7 +247,7 @@ def test_damage_is_named_and_repaired(cli, copied):
     for path in (statistics, responses):
         path.write_bytes(path.read_bytes()[:-100])
     checked = cli("verify", store=copied)
-    assert checked.returncode == 1 and "python -m dashboard repair" in checked.stderr
+    assert checked.returncode == 1 and "clueline repair" in checked.stderr
     for path in (statistics, responses):
         assert f"{path.relative_to(copied).as_posix()} is not what was written" in checked.stdout
     left = file_times(copied)

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from dashboard.process.server import THREADS
-from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
-from data.importing.staging import ImportOptions
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.process.server import THREADS
+from clueline.dashboard.uploads.import_process import TIME_LIMIT, ImportJob
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until
@@ -131,7 +131,7 @@ def test_an_import_survives_a_signal_for_the_server(copied, tmp_path):
     (tmp_path / "file").write_bytes(BODY)
     options = ImportOptions(dataset="pyramid", model="late")
     job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", options, "lab", False, 2**20, 10)
-    command = [sys.executable, "-m", "dashboard.uploads.import_process"]
+    command = [sys.executable, "-m", "clueline.dashboard.uploads.import_process"]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -16,9 +16,9 @@ from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.access.limits import MAX_BODY
-from dashboard.http import slow_clients
-from dashboard.http.slow_clients import (
+from clueline.dashboard.access.limits import MAX_BODY
+from clueline.dashboard.http import slow_clients
+from clueline.dashboard.http.slow_clients import (
     BROKEN_OFF,
     CHUNK,
     MAX_HEAD,
@@ -252,7 +252,7 @@ def test_a_worker_told_to_quit_waits_for_no_lock():
 
 
 def test_the_server_is_imported_without_duckdb_and_polars():
-    modules = "dashboard.process.server, dashboard.http.slow_clients"
+    modules = "clueline.dashboard.process.server, clueline.dashboard.http.slow_clients"
     script = f"import sys, {modules}; print(sorted({{'duckdb', 'polars'}} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -9,9 +9,9 @@ from datetime import datetime
 import httpx
 import pytest
 
-from dashboard.http.logs import LineFormatter, without_secrets
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.http.logs import LineFormatter, without_secrets
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 
 ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
@@ -37,10 +37,10 @@ def test_any_other_request_id_is_replaced(client, given):
 
 
 def test_each_request_is_one_log_line(client, caplog):
-    caplog.set_level(logging.DEBUG, "dashboard.http.logs")
+    caplog.set_level(logging.DEBUG, "clueline.dashboard.http.logs")
     client.get("/api/v1/datasets?token=clueline_secret", headers={"X-Request-ID": "mine-1234"})
     client.get("/healthz")
-    first, second = (record for record in caplog.records if record.name == "dashboard.http.logs")
+    first, second = (record for record in caplog.records if record.name == "clueline.dashboard.http.logs")
     assert (first.getMessage(), first.levelname, first.status) == ("GET /api/v1/datasets: 400", "INFO", 400)
     assert 0 <= first.seconds < 60 and first.address == "127.0.0.1"
     assert second.levelname == "DEBUG"
@@ -76,8 +76,8 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     assert all(datetime.fromisoformat(line["time"]).tzinfo and line["level"] and line["logger"] for line in lines)
     for request, outcome, status in (("upload-0001", "accepted", 201), ("upload-0002", "rejected", 422)):
         mine = [line for line in lines if line["request_id"] == request]
-        began, ended = (line for line in mine if line["logger"] == "dashboard.uploads.import_process")
-        (answered,) = (line for line in mine if line["logger"] == "dashboard.http.logs")
+        began, ended = (line for line in mine if line["logger"] == "clueline.dashboard.uploads.import_process")
+        (answered,) = (line for line in mine if line["logger"] == "clueline.dashboard.http.logs")
         assert began["writer"] == ended["writer"] == answered["writer"] == "lab"
         assert (ended["outcome"], answered["status"]) == (outcome, status)
         assert began["process"] == ended["process"] != answered["process"]

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.store import open_store
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 

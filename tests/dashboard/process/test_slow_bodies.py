@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.http.slow_clients import MAX_BODY, MAX_RECEIVED
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.http.slow_clients import MAX_BODY, MAX_RECEIVED
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 from tests.helpers.slow_bodies import ADDRESSES, MANY, MANY_UPLOADS, UPLOADS, check_reader, read_pages
 from tests.helpers.waiting import wait_until

@@ -7,31 +7,31 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.cli import api_docs
-from dashboard.registry.addresses import ROUTES
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from dashboard.views.upload import DatasetUploadParameters
-from data.store.gradings import Correction, correct_grades, draw_for_review
-from data.store.run_tags import change_tags
-from data.store.stored_selections import selection_id
-from data.store.tokens_and_readers import Tokens
-from queries.breakdown import breakdown
-from queries.buzzing import Rules, buzz, people_median
-from queries.compare import compare, comparisons
-from queries.human_votes import people
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.power import power
-from queries.question import question
-from queries.rankings import agreement
-from queries.recalibration import recalibration
-from queries.reliability import reliability
-from queries.selection import Selection, dataset_conventions
-from queries.selection.parameter_kinds import Text
-from queries.selection.view_parameters_base import Parameters, key_forms, split_key
-from queries.teams import human_teams
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cli import api_docs
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.views.upload import DatasetUploadParameters
+from clueline.data.store.gradings import Correction, correct_grades, draw_for_review
+from clueline.data.store.run_tags import change_tags
+from clueline.data.store.stored_selections import selection_id
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.breakdown import breakdown
+from clueline.queries.buzzing import Rules, buzz, people_median
+from clueline.queries.compare import compare, comparisons
+from clueline.queries.human_votes import people
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.power import power
+from clueline.queries.question import question
+from clueline.queries.rankings import agreement
+from clueline.queries.recalibration import recalibration
+from clueline.queries.reliability import reliability
+from clueline.queries.selection import Selection, dataset_conventions
+from clueline.queries.selection.parameter_kinds import Text
+from clueline.queries.selection.view_parameters_base import Parameters, key_forms, split_key
+from clueline.queries.teams import human_teams
 from tests.helpers.examples import examples
 from tests.helpers.json_api import error, get, plain, table
 from tests.helpers.openapi_calls import call_every_address, drawing
@@ -114,7 +114,7 @@ def query_of(address, runs, queries=QUERIES):
 
 
 def test_the_tables_are_written_by_the_app(app):
-    assert api_docs.write_tables(TEXT) == TEXT, "run python -m dashboard.cli.api_docs"
+    assert api_docs.write_tables(TEXT) == TEXT, "run python -m clueline.dashboard.cli.api_docs"
     with pytest.raises(ValueError, match="keys of pages"):
         api_docs.write_tables(TEXT.replace("<!-- keys of pages, generated -->", ""))
 

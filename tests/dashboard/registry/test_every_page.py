@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from dashboard.registry.pages import PAGES, PLACES, navigation
-from dashboard.service import Service
-from dashboard.shell import draw
-from dashboard.ui.drawing import as_key, divide_page
-from dashboard.ui.figure import CONFIG
-from data.store.models import rename
-from data.store.run_tags import change_tags
-from data.store.run_withdrawal import withdraw
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.registry.pages import PAGES, PLACES, navigation
+from clueline.dashboard.service import Service
+from clueline.dashboard.shell import draw
+from clueline.dashboard.ui.drawing import as_key, divide_page
+from clueline.dashboard.ui.figure import CONFIG
+from clueline.data.store.models import rename
+from clueline.data.store.run_tags import change_tags
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers.drawn_pages import as_text, divided, drawn, plain, sent, walk, words
 from tests.helpers.paths import ROOT
 
@@ -213,7 +213,7 @@ def test_what_papers_cite_is_drawn_once(app, monkeypatch):
     """Until the dataset changes; for each address of the server by itself, and for each query."""
     asked = [*((path, "dataset=pyramid&category=History") for path in cited()), ("/questions/pyramid/lit-08", "")]
     first = [sent(app, *one) for one in asked]
-    monkeypatch.setattr("dashboard.shell.content_of", no_drawing)
+    monkeypatch.setattr("clueline.dashboard.shell.content_of", no_drawing)
     assert [sent(app, *one) for one in asked] == first and len(asked) > 8
     for other in ("dataset=pyramid&category=History&sort=-ece", "dataset=tone"):
         with pytest.raises(RuntimeError):

@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.addresses import ROUTES
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from data.importing.seed import BUNDLED
-from data.store import open_store
-from data.store.run_tags import change_tags
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.data.importing.seed import BUNDLED
+from clueline.data.store import open_store
+from clueline.data.store.run_tags import change_tags
 from tests.helpers.bundle_factory import put
 from tests.helpers.drawn_pages import drawn, sent, words
 from tests.helpers.json_api import table

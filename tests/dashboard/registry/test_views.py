@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard.registry.keys import MetricsParameters
-from dashboard.registry.tables import column, columns, parts, reasons, with_interval, with_json
-from dashboard.registry.views import filled_path, serve
-from queries.selection.view_parameters_base import NoParameters
+from clueline.dashboard.registry.keys import MetricsParameters
+from clueline.dashboard.registry.tables import column, columns, parts, reasons, with_interval, with_json
+from clueline.dashboard.registry.views import filled_path, serve
+from clueline.queries.selection.view_parameters_base import NoParameters
 
 
 def takes_a_run(snapshot, selection, run):

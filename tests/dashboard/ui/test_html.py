@@ -9,17 +9,17 @@ import msgspec
 import pytest
 from dash import dcc, html
 
-from dashboard.registry.tables import Table, columns
-from dashboard.ui.drawing import as_json, as_key, divide_page
-from dashboard.ui.frame import simulated_people
-from dashboard.ui.html import content_markup, is_read_only, markup, page_link
-from dashboard.ui.quizbowl import draw_text, without_markup
-from dashboard.ui.table import Body, Cell, PageColumn, bracketed, html_table, interval
-from dashboard.views.question.text import clue_text
-from data.store import open_store
-from queries.question import question
-from queries.selection import Selection
-from queries.selection.facets import Facets
+from clueline.dashboard.registry.tables import Table, columns
+from clueline.dashboard.ui.drawing import as_json, as_key, divide_page
+from clueline.dashboard.ui.frame import simulated_people
+from clueline.dashboard.ui.html import content_markup, is_read_only, markup, page_link
+from clueline.dashboard.ui.quizbowl import draw_text, without_markup
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, bracketed, html_table, interval
+from clueline.dashboard.views.question.text import clue_text
+from clueline.data.store import open_store
+from clueline.queries.question import question
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import Facets
 from tests.helpers import bundle_factory as bundles
 
 SLOPES = Table("", lambda answer: answer, columns("run", "slope", "questions", "low", "high"))

@@ -12,13 +12,13 @@ from functools import partial
 import httpx
 import pytest
 
-from dashboard.uploads.import_process import run_job
-from dashboard.uploads.watching import NOTES, Watch, watched_files
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import StoreError, open_store
-from data.store.repair import inspect_version
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.uploads.import_process import run_job
+from clueline.dashboard.uploads.watching import NOTES, Watch, watched_files
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.repair import inspect_version
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers import evaluation_logs as logs
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.paths import ROOT
@@ -187,7 +187,7 @@ def test_killed_ten_times_it_loses_and_repeats_nothing(folder, tmp_path):
     for path in sorted(folder.iterdir()):
         import_paths(expected, [path], ImportOptions())
     place, moments = tmp_path / "killed", random.Random(5)
-    command = [sys.executable, "-m", "dashboard", "watch", str(folder), "--every", "0.1"]
+    command = [sys.executable, "-m", "clueline", "watch", str(folder), "--every", "0.1"]
     counts = []
     for _ in range(10):
         before = len(counts and runs(open_store(place)))

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from dashboard.views.across import sections
-from data.store import open_store
-from data.store.run_tags import change_tags
-from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
-from queries.metrics import METRICS
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.views.across import sections
+from clueline.data.store import open_store
+from clueline.data.store.run_tags import change_tags
+from clueline.queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
+from clueline.queries.metrics import METRICS
 from tests.helpers.bundle_factory import put, put_file, table, write
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 from tests.helpers.json_api import error, get

@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.drawn_pages import everything
 from tests.helpers.json_api import table

@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import VERSION, Settings
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
-from queries.engine.equivalence import Verdict
-from queries.metrics import METRICS
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import VERSION, Settings
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
+from clueline.queries.engine.equivalence import Verdict
+from clueline.queries.metrics import METRICS
 from tests.helpers.drawn_pages import markup
 from tests.helpers.json_api import error, get, table
 from tests.helpers.paths import ROOT
@@ -127,8 +127,8 @@ def test_another_process_gives_the_same_digits(copied, client, runs):
     names += [f"{API}compare?{SOME}&a={runs[3]}&b={runs[0]}"]
     code = """
 import json, sys
-from dashboard.app import create_app
-from dashboard.settings import Settings
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
 client = create_app(Settings(store=sys.argv[1], workers=1)).test_client()
 print(json.dumps([client.get(name).text for name in json.loads(sys.argv[2])]))
 """
@@ -141,7 +141,7 @@ def test_an_empty_store_says_so(tmp_path):
     client = create_app(Settings(store=str(tmp_path / "store"), workers=1)).test_client()
     assert get(client, f"{API}datasets") == {"datasets": []}
     envelope = error(client, f"{API}leaderboard", 404)
-    assert envelope["code"] == "empty_store" and "python -m dashboard import" in envelope["message"]
+    assert envelope["code"] == "empty_store" and "clueline import" in envelope["message"]
     assert client.get("/").status_code == 404 and 'href="/upload"' in markup(client.application, "/")
     assert client.get("/upload").status_code == 200 and 'id="upload"' in markup(client.application, "/upload")
     assert client.get("/datasets").status_code == 200 and "Datasets" in markup(client.application, "/datasets")

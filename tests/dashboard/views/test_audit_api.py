@@ -5,13 +5,13 @@ import logging
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.store import open_store
-from data.store import register as registers
-from data.store.audit import Audit, system_user
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
+from clueline.data.store import register as registers
+from clueline.data.store.audit import Audit, system_user
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import Tokens
 
 AUDIT = "/api/v1/audit"
 

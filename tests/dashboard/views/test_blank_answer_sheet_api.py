@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from queries import datasets as query
+from clueline.queries import datasets as query
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.json_api import get
 from tests.helpers.paths import ROOT
@@ -143,7 +143,7 @@ def test_the_code_of_the_guide_works(server, copied, tmp_path, monkeypatch):
     assert [line.split()[3] for line in lines] == ["score", "import"]
     for line in lines:
         arguments = line.split()
-        assert arguments[:3] == [".venv/bin/python", "-m", "dashboard"]
+        assert arguments[:3] == [".venv/bin/python", "-m", "clueline"]
         done = run_cli(
             *(tmp_path / argument if argument == "answers.csv" else argument for argument in arguments[3:]), store=copied
         )

@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.ui.text import percent
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from queries.buzzing import Rules, buzz, people_median
-from queries.metrics import Conventions
-from queries.selection import Selection
+from clueline.dashboard.ui.text import percent
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.buzzing import Rules, buzz, people_median
+from clueline.queries.metrics import Conventions
+from clueline.queries.selection import Selection
 from tests.helpers.drawn_pages import divided, drawn, plain, walk, words
 from tests.helpers.json_api import get
 

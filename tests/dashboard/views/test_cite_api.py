@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import httpx
 import pytest
 
-from dashboard.registry.pages import PAGES
-from data.store import open_store
-from data.store.run_withdrawal import withdraw
-from queries.metrics import METRICS
+from clueline.dashboard.registry.pages import PAGES
+from clueline.data.store import open_store
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.metrics import METRICS
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.drawn_pages import everything
 from tests.helpers.json_api import error, get

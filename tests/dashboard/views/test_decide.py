@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from dashboard.views.decide import verdict
-from queries.decide import CurveDifference, Stretch
-from queries.engine.run_pairs import RunName
+from clueline.dashboard.views.decide import verdict
+from clueline.queries.decide import CurveDifference, Stretch
+from clueline.queries.engine.run_pairs import RunName
 from tests.helpers.drawn_pages import markup
 
 NAMES = {"a": "Alpha", "b": "Beta"}

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.store import open_store
-from data.store.audit import Audit
-from data.store.gradings import Correction, correct_grades, draw_for_review
-from queries.reviewed_samples import review_sample
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.gradings import Correction, correct_grades, draw_for_review
+from clueline.queries.reviewed_samples import review_sample
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.drawn_pages import as_text, attributes, drawn, hrefs, markup, words
 from tests.helpers.json_api import error, get

@@ -2,22 +2,21 @@
 
 import csv
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-import data.sample
-from dashboard.views.leaderboard.table import letters
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.run_tags import change_tags
-from queries.metrics import CATALOGUE
-from queries.published_values import published
+from clueline.dashboard.views.leaderboard.table import letters
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.run_tags import change_tags
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.published_values import published
 from tests.helpers.drawn_pages import as_text, drawn, markup
+from tests.helpers.paths import ROOT
 
-SAMPLE = Path(data.sample.__file__).parent
+SAMPLE = ROOT / "data" / "sample"
 GAMED = {
     "lifeeval": ("questions.csv", "119", "0", "brier"),  # never right, and sure of it
     "pyramid": ("clues.csv", "Frankenstein", "0.25", "brier"),  # the same answer to every clue

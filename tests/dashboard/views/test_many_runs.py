@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from dashboard.ui.figure import end_labels
-from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, RunColours, RunStyle, run_colours
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.ui.figure import end_labels
+from clueline.dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, RunColours, RunStyle, run_colours
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.colour_vision import VISIONS, contrast, difference, lab
 from tests.helpers.drawn_pages import divided, drawn, words

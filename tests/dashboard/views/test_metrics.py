@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from dashboard.registry.keys import DEFAULT_METRICS
-from queries.metrics import CATALOGUE, FAMILIES, METRICS, NOTES, AnalysisMetric
-from queries.published_values import published
+from clueline.dashboard.registry.keys import DEFAULT_METRICS
+from clueline.queries.metrics import CATALOGUE, FAMILIES, METRICS, NOTES, AnalysisMetric
+from clueline.queries.published_values import published
 from tests.helpers.drawn_pages import as_text, drawn
 from tests.helpers.json_api import table
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put_file
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.json_api import error, get, table

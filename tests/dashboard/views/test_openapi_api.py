@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from jsonschema import Draft202012Validator
 
-from dashboard.registry.addresses import ROUTES
-from data.store.run_withdrawal import withdraw
-from queries.selection.parameter_kinds import MetricChoice, MetricList
+from clueline.dashboard.registry.addresses import ROUTES
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.selection.parameter_kinds import MetricChoice, MetricList
 
 PART = re.compile(r"<(?:path:)?(\w+)>")  # a variable part of a Flask rule
 

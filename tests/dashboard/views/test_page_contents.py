@@ -6,19 +6,19 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.registry.composed import question_list
-from dashboard.registry.pages import find_page
-from dashboard.service import service
-from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import RunColours, RunStyle
-from dashboard.ui.text import distinct_short_names
-from dashboard.views.leaderboard.sections import gap_figure
-from queries.compare import compare
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.recalibration import recalibration
-from queries.selection import Selection
-from queries.slices import slices
+from clueline.dashboard.registry.composed import question_list
+from clueline.dashboard.registry.pages import find_page
+from clueline.dashboard.service import service
+from clueline.dashboard.ui.messages import nothing_selected
+from clueline.dashboard.ui.runs import RunColours, RunStyle
+from clueline.dashboard.ui.text import distinct_short_names
+from clueline.dashboard.views.leaderboard.sections import gap_figure
+from clueline.queries.compare import compare
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.recalibration import recalibration
+from clueline.queries.selection import Selection
+from clueline.queries.slices import slices
 from tests.helpers.drawn_pages import as_text, divided, drawn, markup, plain, sent, walk, words
 
 PYRAMID = "dataset=pyramid"

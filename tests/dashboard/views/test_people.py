@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.readers.qanta import PLACEHOLDER
-from data.store import open_store
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.readers.qanta import PLACEHOLDER
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put
 from tests.helpers.drawn_pages import drawn, everything, words
 from tests.helpers.json_api import get, table

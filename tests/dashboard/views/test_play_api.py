@@ -9,17 +9,17 @@ from secrets import token_hex
 
 import pytest
 
-from dashboard.access.request_rate import RequestRate
-from dashboard.access.rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_FROM_AT_ONCE
-from dashboard.app import create_app
-from dashboard.service import service
-from dashboard.settings import Settings
-from data.play_sessions.race_of_one_player import spoken_words
-from data.play_sessions.sessions import create_session, digest, read_session
-from data.store.audit import Audit
-from queries.buzzing import Rules, buzz
-from queries.selection import Selection, read_facets
-from queries.selection.parameter_kinds import BadRequest
+from clueline.dashboard.access.request_rate import RequestRate
+from clueline.dashboard.access.rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_FROM_AT_ONCE
+from clueline.dashboard.app import create_app
+from clueline.dashboard.service import service
+from clueline.dashboard.settings import Settings
+from clueline.data.play_sessions.race_of_one_player import spoken_words
+from clueline.data.play_sessions.sessions import create_session, digest, read_session
+from clueline.data.store.audit import Audit
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.selection import Selection, read_facets
+from clueline.queries.selection.parameter_kinds import BadRequest
 
 ANN = "a" * 32
 DATASETS = {"every-clue": "pyramid", "race": "pyramid", "estimate": "lifeeval", "vote": "tone"}  # by mode

@@ -9,13 +9,13 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
-from dashboard.registry import composed as composite_queries
-from dashboard.ui.text import CURVE_NAMES
-from dashboard.views.questions.grid import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from queries.metrics import METRICS
-from queries.questions import HumanSparkline, QuestionSparklines, RunSparkline
+from clueline.dashboard.registry import composed as composite_queries
+from clueline.dashboard.ui.text import CURVE_NAMES
+from clueline.dashboard.views.questions.grid import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.metrics import METRICS
+from clueline.queries.questions import HumanSparkline, QuestionSparklines, RunSparkline
 from tests.helpers.drawn_pages import divided, drawn, everything, markup, plain, walk
 from tests.helpers.json_api import get, table
 

@@ -6,14 +6,14 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from dashboard.access.signed_links import sign
-from dashboard.app import create_app
-from dashboard.cli import report
-from dashboard.settings import Settings
-from dashboard.views.report.file import frame
-from dashboard.views.report.site import Site
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.access.signed_links import sign
+from clueline.dashboard.app import create_app
+from clueline.dashboard.cli import report
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.views.report.file import frame
+from clueline.dashboard.views.report.site import Site
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
 from tests.helpers.html_elements import Elements
 

@@ -5,9 +5,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from dashboard.ui.controls import active_filters
-from dashboard.ui.frame import dataset_menu, samples_last
-from queries.metrics import CATALOGUE
+from clueline.dashboard.ui.controls import active_filters
+from clueline.dashboard.ui.frame import dataset_menu, samples_last
+from clueline.queries.metrics import CATALOGUE
 from tests.helpers.drawn_pages import hrefs, markup, sent, words
 
 

@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.registry.pages import PAGES
-from dashboard.settings import Settings
-from data.store.audit import Audit
-from data.store.run_files import all_objects
-from data.store.run_withdrawal import withdraw
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.registry.pages import PAGES
+from clueline.dashboard.settings import Settings
+from clueline.data.store.audit import Audit
+from clueline.data.store.run_files import all_objects
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.drawn_pages import drawn, everything, hrefs, plain, walk, words
 from tests.helpers.json_api import get
 
@@ -80,7 +80,7 @@ def test_withdrawn_runs_are_apart_and_can_be_restored(app_taking_uploads):
 
 
 def test_many_runs_are_shown_in_pages(app, client, monkeypatch):
-    monkeypatch.setattr("dashboard.views.runs.MAX_SHOWN", 5)
+    monkeypatch.setattr("clueline.dashboard.views.runs.MAX_SHOWN", 5)
     every = [run["run"] for run in get(client, "/api/v1/runs?newest=1")["runs"]]
     address, seen = "show=all", []
     while address:

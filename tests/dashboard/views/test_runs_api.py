@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.models import merge
-from data.store.run_tags import change_tags
-from data.store.run_withdrawal import withdraw
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.models import merge
+from clueline.data.store.run_tags import change_tags
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import write
 from tests.helpers.examples import examples
 from tests.helpers.json_api import error, get, table

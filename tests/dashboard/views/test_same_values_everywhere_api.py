@@ -6,16 +6,16 @@ import re
 import numpy as np
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from dashboard.shell import draw
-from dashboard.ui.text import short
-from data.store import open_store
-from data.store.answer_states import OTHER_STATES
-from data.store.run_tags import change_tags
-from queries.metrics import CATALOGUE, METRICS
-from queries.player_result import PlayedClue, player_result
-from queries.selection import Selection
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.dashboard.shell import draw
+from clueline.dashboard.ui.text import short
+from clueline.data.store import open_store
+from clueline.data.store.answer_states import OTHER_STATES
+from clueline.data.store.run_tags import change_tags
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.player_result import PlayedClue, player_result
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.json_api import get
 

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
-from data.play_sessions import sessions
-from data.play_sessions.every_clue import Answer
-from data.play_sessions.sessions import add_answer, join, read_session
-from data.store.audit import Audit
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.app import create_app
+from clueline.dashboard.settings import Settings
+from clueline.data.play_sessions import sessions
+from clueline.data.play_sessions.every_clue import Answer
+from clueline.data.play_sessions.sessions import add_answer, join, read_session
+from clueline.data.store.audit import Audit
+from clueline.data.store.tokens_and_readers import Tokens
 
 ADDRESS = "/api/v1/sessions"
 SOON = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from dash import html
 
-from dashboard.registry.pages import PAGES, read_page
-from dashboard.ui.html import descendants
-from queries.published_values import published_rows
+from clueline.dashboard.registry.pages import PAGES, read_page
+from clueline.dashboard.ui.html import descendants
+from clueline.queries.published_values import published_rows
 from tests.helpers.drawn_pages import markup
 from tests.helpers.json_api import get, table
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
 from tests.helpers.bundle_factory import write
 from tests.helpers.json_api import table
 

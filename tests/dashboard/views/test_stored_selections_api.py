@@ -5,10 +5,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from dashboard.access import rights
-from dashboard.access.signed_links import read_end, sign
-from dashboard.http import paths
-from data.store.tokens_and_readers import Tokens
+from clueline.dashboard.access import rights
+from clueline.dashboard.access.signed_links import read_end, sign
+from clueline.dashboard.http import paths
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.callback_body import callback_body
 from tests.helpers.json_api import error
 
@@ -97,7 +97,7 @@ def test_it_is_limited_in_rate(fresh, monkeypatch):
 
 def test_pages_and_citations_store_what_is_too_long(fresh, runs, monkeypatch):
     monkeypatch.setattr(paths, "MAX_SHARED_QUERY", 90)
-    monkeypatch.setattr("dashboard.service.MAX_VALUE_LENGTH", 40)
+    monkeypatch.setattr("clueline.dashboard.service.MAX_VALUE_LENGTH", 40)
     with fresh.app.app_context():
         category = fresh.service.facets("tone").values["category"][0]
     query = urlencode([("dataset", "tone"), *(("run", run) for run in runs[:5]), ("category", category)])

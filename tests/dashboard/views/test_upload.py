@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
-from dashboard.cli import progress as progress_and_refusals
-from dashboard.uploads import import_process
-from data.importing.report import Hint
-from queries.metrics import METRICS
+from clueline.dashboard.cli import progress as progress_and_refusals
+from clueline.dashboard.uploads import import_process
+from clueline.data.importing.report import Hint
+from clueline.queries.metrics import METRICS
 from tests.helpers.drawn_pages import attributes, drawn, hrefs, words
 
 
@@ -40,7 +40,7 @@ def test_where_uploads_are_off_the_page_says_so(app_taking_uploads):
 @pytest.fixture(scope="module")
 def page_hints(app):
     """The hints of the upload page. Pages can be imported only once there is an app."""
-    from dashboard.views import upload
+    from clueline.dashboard.views import upload
 
     return upload.HINTS
 

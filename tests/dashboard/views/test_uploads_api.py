@@ -17,13 +17,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dashboard.uploads import import_process
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.scratch_folders import PREFIX
-from queries.leaderboard import leaderboard
-from queries.metrics import METRICS
-from queries.selection import Selection
+from clueline.dashboard.uploads import import_process
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.scratch_folders import PREFIX
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import METRICS
+from clueline.queries.selection import Selection
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli, start_server

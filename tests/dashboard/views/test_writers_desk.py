@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from dashboard.cache import PLACES, SELF
-from dashboard.uploads import import_process
-from queries.drafts import DraftText, question_draft
+from clueline.dashboard.cache import PLACES, SELF
+from clueline.dashboard.uploads import import_process
+from clueline.queries.drafts import DraftText, question_draft
 from tests.helpers.browser_bundles import IMAGE
 from tests.helpers.drawn_pages import sent
 

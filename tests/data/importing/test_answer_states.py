@@ -2,11 +2,11 @@
 
 import pytest
 
-from data.importing.report import Refused
-from data.store.errors import NeedsMigration
-from data.store.gradings import Correction, NoSuchGuess, correct_grades
-from data.store.migrations import m0013_answer_states
-from queries.runs import unanswered_questions
+from clueline.data.importing.report import Refused
+from clueline.data.store.errors import NeedsMigration
+from clueline.data.store.gradings import Correction, NoSuchGuess, correct_grades
+from clueline.data.store.migrations import m0013_answer_states
+from clueline.queries.runs import unanswered_questions
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, put_answers, rows, write
 

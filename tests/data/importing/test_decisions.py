@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.report import Refused
-from data.importing.run_gradings import doubt
-from data.importing.staging import Decision, ImportOptions
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.report import Refused
+from clueline.data.importing.run_gradings import doubt
+from clueline.data.importing.staging import Decision, ImportOptions
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.run_tables import with_runs
 

@@ -7,11 +7,11 @@ import sys
 import polars as pl
 import pytest
 
-from data.importing import file_folder_or_zip
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Refused
-from data.importing.staging import open_staging
-from data.importing.table_contract import Column
+from clueline.data.importing import file_folder_or_zip
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import open_staging
+from clueline.data.importing.table_contract import Column
 from tests.helpers.encrypted_zips import encrypted_zip
 
 if sys.version_info >= (3, 14):

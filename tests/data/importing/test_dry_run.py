@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from data.importing import ingest
-from data.importing.ingest import open_dry_run
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store import StoreError
+from clueline.data.importing import ingest
+from clueline.data.importing.ingest import open_dry_run
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import StoreError
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.run_tables import with_runs
 

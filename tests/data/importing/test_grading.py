@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.importing.run_gradings import grade_guesses
-from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.answer_words import forms, normalise
+from clueline.data.importing.run_gradings import grade_guesses
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.quizbowl.answer_words import forms, normalise
 
 GUESSES = {
     "Paris": {

@@ -7,12 +7,12 @@ import re
 import duckdb
 import pytest
 
-from data.importing import ingest, table_contract
-from data.importing.report import Report
-from data.importing.staging import ImportOptions
-from data.importing.table_contract import responses_columns, stage
-from data.importing.table_files import TableFile
-from data.store import StoreError, open_store
+from clueline.data.importing import ingest, table_contract
+from clueline.data.importing.report import Report
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.importing.table_contract import responses_columns, stage
+from clueline.data.importing.table_files import TableFile
+from clueline.data.store import StoreError, open_store
 from tests.helpers import bundle_factory as bundles
 
 NEW_PROCESS = multiprocessing.get_context("spawn")

@@ -11,13 +11,13 @@ import duckdb
 import polars as pl
 import pytest
 
-from data.importing import report
-from data.importing.report import Problem, Refused
-from data.importing.table_contract import trimmed_text
-from data.importing.table_files import OPEN_QUOTE, zstd
-from data.readers import readers
-from data.readers.responses import NOT_MADE
-from data.store import open_store
+from clueline.data.importing import report
+from clueline.data.importing.report import Problem, Refused
+from clueline.data.importing.table_contract import trimmed_text
+from clueline.data.importing.table_files import OPEN_QUOTE, zstd
+from clueline.data.readers import readers
+from clueline.data.readers.responses import NOT_MADE
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 KEYS = ", ".join(sorted(readers()))

@@ -2,13 +2,13 @@
 
 import pytest
 
-from data.importing import distributed_import, run_gradings
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store.audit import Audit
-from data.store.gradings import Correction, correct_grades
-from data.store.repair import inspect_version, repair_objects
-from data.store.run_files import all_objects
+from clueline.data.importing import distributed_import, run_gradings
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store.audit import Audit
+from clueline.data.store.gradings import Correction, correct_grades
+from clueline.data.store.repair import inspect_version, repair_objects
+from clueline.data.store.run_files import all_objects
 from tests.helpers.bundle_factory import grades, in_format, put, rows, table, write
 
 STATED = """question_id,clue,guess,confidence,correct,correct.second

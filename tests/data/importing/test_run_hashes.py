@@ -11,8 +11,8 @@ from functools import partial
 import polars as pl
 import pytest
 
-from data.importing.checks import run_ids
-from data.store import open_store
+from clueline.data.importing.checks import run_ids
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 QUESTIONS = [f"q{index}" for index in range(40)]

@@ -1,7 +1,7 @@
 """The same answers under another name: said when they are imported, before they are stored, and where runs are listed."""
 
-from data.store.run_withdrawal import withdraw
-from queries.runs import runs
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.runs import runs
 from tests.helpers.bundle_factory import put_two_runs
 
 ROWS = "question_id,clue,guess,confidence,correct\nq1,1,b,0.7,0\nq1,0,a,0.5,1\nq2,0,c,0.2,1\n"

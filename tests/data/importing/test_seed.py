@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing.seed import BUNDLED, SamplesInUse, remove_samples, restore_samples, seed
+from clueline.data.importing.seed import BUNDLED, SamplesInUse, remove_samples, restore_samples, seed
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
@@ -18,8 +18,8 @@ def test_only_an_empty_store_is_seeded(store, folder, tmp_path):
 def test_samples_are_removed_and_restored(toy, tmp_path, monkeypatch):
     """Of all bundled datasets, two small ones."""
     bundled = [path for path in BUNDLED if path.name in ("tone", "lifeeval-sat-en")]
-    monkeypatch.setattr("data.importing.seed.BUNDLED", bundled)
-    monkeypatch.setattr("data.importing.seed.SAMPLES", samples := {path.name for path in bundled})
+    monkeypatch.setattr("clueline.data.importing.seed.BUNDLED", bundled)
+    monkeypatch.setattr("clueline.data.importing.seed.SAMPLES", samples := {path.name for path in bundled})
     assert sorted(restore_samples(toy, "ann")) == sorted(samples)
     runs = toy.snapshot().rows("select run from runs order by all")
     assert remove_samples(toy, "ann") == sorted(samples) and list(toy.snapshot().states) == ["toy"]

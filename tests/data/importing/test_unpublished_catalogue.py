@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
-from data.importing.ingest import import_paths, read_and_check
-from data.importing.staging import ImportOptions, open_staging
-from data.importing.unpublished_catalogue import make_unpublished_catalogue
-from data.store import StoreMoved
-from data.store.run_files import SWEPT
-from data.store.run_withdrawal import withdraw
+from clueline.data.importing.ingest import import_paths, read_and_check
+from clueline.data.importing.staging import ImportOptions, open_staging
+from clueline.data.importing.unpublished_catalogue import make_unpublished_catalogue
+from clueline.data.store import StoreMoved
+from clueline.data.store.run_files import SWEPT
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
 
 RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
@@ -80,7 +80,7 @@ def test_a_conflicting_change_during_an_import_is_noticed(toy, tmp_path, change)
 
 def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeypatch):
     """Two people import the same run at once: the second is told that it is already there."""
-    from data.importing import ingest
+    from clueline.data.importing import ingest
 
     write_once, calls = ingest.make_unpublished_catalogue, []
 

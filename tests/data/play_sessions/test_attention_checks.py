@@ -4,12 +4,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions import every_clue, race_of_one_player
-from data.play_sessions.careless_players import flag_players
-from data.play_sessions.session_run import finished_questions, session_responses
-from data.play_sessions.sessions import MODES, add_answer, create_session, digest, join, list_sessions, read_results, read_session
-from data.play_sessions.single_answers import Estimate, Vote
-from data.store import open_store
+from clueline.data.play_sessions import every_clue, race_of_one_player
+from clueline.data.play_sessions.careless_players import flag_players
+from clueline.data.play_sessions.session_run import finished_questions, session_responses
+from clueline.data.play_sessions.sessions import (
+    MODES,
+    add_answer,
+    create_session,
+    digest,
+    join,
+    list_sessions,
+    read_results,
+    read_session,
+)
+from clueline.data.play_sessions.single_answers import Estimate, Vote
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put_kinds
 
 SOON = datetime.now(UTC) + timedelta(days=1)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from data.play_sessions.careless_players import LEVEL, flag_players
-from data.play_sessions.every_clue import Answer, EveryClue
-from data.play_sessions.mode_interface import Played
-from data.play_sessions.session_definition import SessionQuestion
+from clueline.data.play_sessions.careless_players import LEVEL, flag_players
+from clueline.data.play_sessions.every_clue import Answer, EveryClue
+from clueline.data.play_sessions.mode_interface import Played
+from clueline.data.play_sessions.session_definition import SessionQuestion
 
 CLUES = ("this author of many long novels", "wrote about a white whale at sea")
 QUESTIONS = [SessionQuestion(f"q{number:02}", CLUES, "Herman Melville") for number in range(20)]

@@ -7,12 +7,21 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from data.play_sessions.careless_players import flag_players
-from data.play_sessions.mode_interface import Played
-from data.play_sessions.race_of_one_player import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
-from data.play_sessions.session_definition import SessionError, SessionQuestion
-from data.play_sessions.session_run import collect, session_responses
-from data.play_sessions.sessions import (
+from clueline.data.play_sessions.careless_players import flag_players
+from clueline.data.play_sessions.mode_interface import Played
+from clueline.data.play_sessions.race_of_one_player import (
+    GRACE,
+    LATENCY,
+    MAX_DELAY,
+    TIME_TO_ANSWER,
+    Answer,
+    Buzz,
+    Start,
+    spoken_words,
+)
+from clueline.data.play_sessions.session_definition import SessionError, SessionQuestion
+from clueline.data.play_sessions.session_run import collect, session_responses
+from clueline.data.play_sessions.sessions import (
     MODES,
     add_answer,
     create_session,
@@ -23,11 +32,11 @@ from data.play_sessions.sessions import (
     read_state,
     words_due_to_player,
 )
-from data.quizbowl.question_words import count_words
-from queries.buzzing import Rules, buzz
-from queries.question import question
-from queries.selection import Selection
-from queries.selection.reference_people import with_people
+from clueline.data.quizbowl.question_words import count_words
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.question import question
+from clueline.queries.selection import Selection
+from clueline.queries.selection.reference_people import with_people
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
 NOW = 1_700_000_000_000.0  # milliseconds since 1970

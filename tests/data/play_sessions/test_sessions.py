@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions.every_clue import Answer
-from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
-from data.play_sessions.session_run import collect, session_responses
-from data.play_sessions.sessions import add_answer, create_session, digest, join, links_of, list_sessions, read_state
-from data.store.run_tags import tags_of
+from clueline.data.play_sessions.every_clue import Answer
+from clueline.data.play_sessions.session_definition import Session, SessionError, SessionQuestion
+from clueline.data.play_sessions.session_run import collect, session_responses
+from clueline.data.play_sessions.sessions import add_answer, create_session, digest, join, links_of, list_sessions, read_state
+from clueline.data.store.run_tags import tags_of
 from tests.helpers.run_tables import stored_rows
 
 SOON = datetime.now(UTC) + timedelta(days=1)

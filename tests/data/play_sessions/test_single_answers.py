@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.life_table import death_probabilities
-from data.play_sessions.careless_players import flag_players
-from data.play_sessions.session_definition import SessionError
-from data.play_sessions.session_run import collect, finished_questions
-from data.play_sessions.sessions import MODES, add_answer, create_session, join, list_sessions, read_session
-from data.play_sessions.single_answers import Estimate, Vote
+from clueline.data.life_table import death_probabilities
+from clueline.data.play_sessions.careless_players import flag_players
+from clueline.data.play_sessions.session_definition import SessionError
+from clueline.data.play_sessions.session_run import collect, finished_questions
+from clueline.data.play_sessions.sessions import MODES, add_answer, create_session, join, list_sessions, read_session
+from clueline.data.play_sessions.single_answers import Estimate, Vote
 from tests.helpers.bundle_factory import VOTED, put, put_kinds, write
 from tests.helpers.run_tables import stored_rows
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.answer_words import meaning
-from data.quizbowl.guess_grading import (
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.quizbowl.answer_words import meaning
+from clueline.data.quizbowl.guess_grading import (
     AS_WRITTEN,
     INITIALS,
     LACKING,

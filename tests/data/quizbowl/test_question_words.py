@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from dashboard.ui.html import markup
-from dashboard.views.question.text import clue_text
-from data.quizbowl.question_words import count_words, plain_text, sentences, words, words_in_power
-from queries.question import question
-from queries.selection import Selection
+from clueline.dashboard.ui.html import markup
+from clueline.dashboard.views.question.text import clue_text
+from clueline.data.quizbowl.question_words import count_words, plain_text, sentences, words, words_in_power
+from clueline.queries.question import question
+from clueline.queries.selection import Selection
 from tests.helpers import bundle_factory as bundles
 
 COUNTS = {

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import pytest
 
-from data.importing import ingest
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.report import Report
-from data.importing.staging import STORED, ImportOptions, Staging, open_staging
-from data.readers import reader_for
+from clueline.data.importing import ingest
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.report import Report
+from clueline.data.importing.staging import STORED, ImportOptions, Staging, open_staging
+from clueline.data.readers import reader_for
 
 
 class Reading(NamedTuple):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing.report import Refused
+from clueline.data.importing.report import Refused
 from tests.helpers.bundle_factory import put, put_file, refusal, rows
 from tests.helpers.evaluation_logs import inspect_log as log
 from tests.helpers.evaluation_logs import inspect_sample as sample

@@ -6,8 +6,8 @@ import zipfile
 import polars as pl
 import pytest
 
-from data.importing.report import Refused
-from data.store import open_store
+from clueline.data.importing.report import Refused
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import TEXTS
 

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from data.importing.report import Refused
-from data.readers.buzzpoints import OTHER_TEAM
-from data.readers.shared.quizbowl_games import ANSWERED, NO_POSITION, SECOND_BUZZ
+from clueline.data.importing.report import Refused
+from clueline.data.readers.buzzpoints import OTHER_TEAM
+from clueline.data.readers.shared.quizbowl_games import ANSWERED, NO_POSITION, SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.buzzpoints_database import ROWS, SCHEMA, write_database

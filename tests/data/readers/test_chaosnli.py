@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
+from clueline.data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
-from data.store import open_store
-from data.store.query_to_file import exporter
-from queries.runs import every_eval_ever
+from clueline.data.importing.report import Refused
+from clueline.data.store import open_store
+from clueline.data.store.query_to_file import exporter
+from clueline.queries.runs import every_eval_ever
 from tests.helpers.bundle_factory import put, put_file, rows
 from tests.helpers.evaluation_logs import evaluation_record as record
 from tests.helpers.evaluation_logs import write_lines

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.readers.shared.quizbowl_games import SECOND_BUZZ
+from clueline.data.readers.shared.quizbowl_games import SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.encrypted_zips import encrypted_zip

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from data.importing.report import Refused
-from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.guess_grading import MAX_GUESS_LENGTH, TOO_LONG
-from data.store import open_store
+from clueline.data.importing.report import Refused
+from clueline.data.quizbowl.answer_lines import parse_answer_line
+from clueline.data.quizbowl.guess_grading import MAX_GUESS_LENGTH, TOO_LONG
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put, put_file, write
 from tests.helpers.run_tables import stored_rows
 

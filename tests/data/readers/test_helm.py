@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from data.importing.report import Refused
+from clueline.data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import helm_instance as instance

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from data import scratch_folders
-from data.importing import ingest
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.importing.table_files import MAX_LINE_LENGTH
+from clueline.data import scratch_folders
+from clueline.data.importing import ingest
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.importing.table_files import MAX_LINE_LENGTH
 from tests.helpers.hostile_files import CASES, MAX_UNPACKED_BYTES, H
 from tests.helpers.run_tables import with_runs
 

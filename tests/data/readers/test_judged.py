@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.readers.shared.evaluation_log import NO_CONFIDENCE
+from clueline.data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import judged

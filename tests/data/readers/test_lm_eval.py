@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from data.readers.lm_eval import ONE_LIKELIHOOD, UNGRADED
+from clueline.data.readers.lm_eval import ONE_LIKELIHOOD, UNGRADED
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import reasons, rows
 from tests.helpers.evaluation_logs import lm_eval_sample as sample

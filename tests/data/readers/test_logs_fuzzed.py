@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from data.importing import ingest
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.store import open_store
+from clueline.data.importing import ingest
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import (
     helm_instance,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
-from data.readers.qanta import PLACEHOLDER
+from clueline.data.importing.report import Refused
+from clueline.data.readers.qanta import PLACEHOLDER
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import grades, rows
 from tests.helpers.qanta_files import NAME, PACKETS, PLAYS, output, run_lines, tossup, write_challenge

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from data.importing.report import Refused
-from data.readers.shared.quizbowl_games import NO_POSITION, SECOND_BUZZ
+from clueline.data.importing.report import Refused
+from clueline.data.readers.shared.quizbowl_games import NO_POSITION, SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.qbj_games import GAME, PACKET, buzz, match, question, write_games

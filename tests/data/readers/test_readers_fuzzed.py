@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from data.importing import ingest
-from data.importing.report import Refused
-from data.importing.staging import ImportOptions
-from data.importing.table_files import zstd
+from clueline.data.importing import ingest
+from clueline.data.importing.report import Refused
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.importing.table_files import zstd
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.examples import fixed_examples
 from tests.helpers.hostile_files import BUNDLE, GOOD, LINES, MAX_UNPACKED_BYTES, PARQUET, H, zipped

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from data.importing.file_folder_or_zip import Incoming
-from data.importing.staging import ImportOptions, open_staging
-from data.readers import LAST, reader_for, readers
+from clueline.data.importing.file_folder_or_zip import Incoming
+from clueline.data.importing.staging import ImportOptions, open_staging
+from clueline.data.readers import LAST, reader_for, readers
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import (
     evaluation_record,

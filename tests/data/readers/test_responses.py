@@ -5,7 +5,7 @@ import random
 import polars as pl
 import pytest
 
-from data.store.run_withdrawal import withdraw
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from data.importing.report import Refused, Report
-from data.importing.table_contract import responses_columns, stage
-from data.importing.table_files import TableFile
+from clueline.data.importing.report import Refused, Report
+from clueline.data.importing.table_contract import responses_columns, stage
+from clueline.data.importing.table_files import TableFile
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.examples import fixed_examples
 from tests.helpers.run_tables import with_runs

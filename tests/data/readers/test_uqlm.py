@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.importing.report import Refused
-from data.readers.shared.evaluation_log import NO_CONFIDENCE
-from data.readers.uqlm import longest_beginning
+from clueline.data.importing.report import Refused
+from clueline.data.readers.shared.evaluation_log import NO_CONFIDENCE
+from clueline.data.readers.uqlm import longest_beginning
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import uqlm_result as result
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from data.store import StoreError, open_store
-from data.store.backup import back_up, copy_store, restore_backup
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.tokens_and_readers import AccessRecord, Token, Tokens
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.backup import back_up, copy_store, restore_backup
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.tokens_and_readers import AccessRecord, Token, Tokens
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, refusal, write
 from tests.helpers.store_notes import note
 

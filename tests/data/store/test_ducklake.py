@@ -10,12 +10,12 @@ from importlib import resources
 import duckdb
 import pytest
 
-from data.store import DamagedStore, Store, StoreError, ducklake, open_store
-from data.store.ducklake import make_lake
-from data.store.files import StoreFiles
-from data.store.location import Location
-from data.store.run_files import all_objects
-from data.store.run_withdrawal import withdraw
+from clueline.data.store import DamagedStore, Store, StoreError, ducklake, open_store
+from clueline.data.store.ducklake import make_lake
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.location import Location
+from clueline.data.store.run_files import all_objects
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import RESPONSES, put, put_file, write
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
@@ -24,7 +24,7 @@ EXTENSION = resources.files("duckdb_extension_ducklake") / f"extensions/v{duckdb
 KILLED = """
 import os, sys
 from pathlib import Path
-from data.store import ducklake, open_store
+from clueline.data.store import ducklake, open_store
 ducklake.stored_objects = lambda *arguments: os._exit(9)
 ducklake.make_lake(open_store(sys.argv[1]), Path(sys.argv[2]))
 """

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from data.store import StoreError, open_store
-from data.store.register import LockLost, exclusive_lock
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.register import LockLost, exclusive_lock
+from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 
 WRITERS, WRITES = 3, 2
@@ -20,8 +20,8 @@ import fcntl, shutil, sys, time
 fcntl.flock = lambda *args: None
 copyfile = shutil.copyfile
 shutil.copyfile = lambda *args: (copyfile(*args), time.sleep(0.02))
-from data.store import open_store
-from data.store.tokens_and_readers import Tokens
+from clueline.data.store import open_store
+from clueline.data.store.tokens_and_readers import Tokens
 store = open_store(sys.argv[1], threads=1)
 for k in range({WRITES}):
     name = f"{{sys.argv[2]}}-{{k}}"
@@ -75,7 +75,7 @@ def test_the_claim_of_another_host_is_waited_for(path, content, monkeypatch):
     with pytest.raises(StoreError, match="busy"), exclusive_lock(path, 0.05, "busy"):
         raise AssertionError("two hold the lock")
     assert path.with_name("LOCK.held").exists() and len(list(path.parent.iterdir())) == 2
-    monkeypatch.setattr("data.store.register.ABANDONED", 0.05)
+    monkeypatch.setattr("clueline.data.store.register.ABANDONED", 0.05)
     assert claim_of(path)["process"] == os.getpid()
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from data.store import open_store
-from data.store.backup import back_up
-from data.store.gradings import Correction, NoSuchGuess, correct_grades
-from data.store.repair import inspect_version, repair_objects
-from data.store.run_files import all_objects
-from data.store.run_withdrawal import NoSuchRun
+from clueline.data.store import open_store
+from clueline.data.store.backup import back_up
+from clueline.data.store.gradings import Correction, NoSuchGuess, correct_grades
+from clueline.data.store.repair import inspect_version, repair_objects
+from clueline.data.store.run_files import all_objects
+from clueline.data.store.run_withdrawal import NoSuchRun
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import grades, put, rows, write
 

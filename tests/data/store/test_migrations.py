@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from data.store import StoreError, migrations, open_store
-from data.store.backup import back_up
-from data.store.cache_validity_tokens import renew_revisions
-from data.store.models import names_of
-from data.store.repair import damage_of
-from data.store.run_withdrawal import withdraw
+from clueline.data.store import StoreError, migrations, open_store
+from clueline.data.store.backup import back_up
+from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.models import names_of
+from clueline.data.store.repair import damage_of
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, put_file, write
 from tests.helpers.metric_digests import metric_values
 

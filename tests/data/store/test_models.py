@@ -2,11 +2,11 @@
 
 import pytest
 
-from data.store import StoreError
-from data.store.audit import Audit
-from data.store.migrations import m0015_models, m0016_scores, m0017_distinct_models
-from data.store.models import BadModel, describe, dismiss, merge, rename, split
-from queries.models import models
+from clueline.data.store import StoreError
+from clueline.data.store.audit import Audit
+from clueline.data.store.migrations import m0015_models, m0016_scores, m0017_distinct_models
+from clueline.data.store.models import BadModel, describe, dismiss, merge, rename, split
+from clueline.queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
 NAMES = ("opus-5", "lab/opus-5", "mockllm/Opus-5-20251101", "sonnet")

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from data.store import StoreError, open_store
-from data.store.repair import damage_of, versions_on_disk
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.repair import damage_of, versions_on_disk
 from tests.helpers.bundle_factory import RESPONSES, put, put_file, write
 from tests.helpers.metric_digests import metric_values
 

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from data.store import StoreError
-from data.store.play_log import folder_log
+from clueline.data.store import StoreError
+from clueline.data.store.play_log import folder_log
 from tests.helpers.older_play_log import OlderPlayLog, used_by_both, used_further
 
 KEY = "0123456789abcdef" * 4

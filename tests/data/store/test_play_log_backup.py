@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions.every_clue import Answer
-from data.play_sessions.sessions import add_answer, create_session, digest, join
-from data.store import StoreError, open_store
-from data.store.backup import back_up, restore_backup
-from data.store.play_log import PlayTables
+from clueline.data.play_sessions.every_clue import Answer
+from clueline.data.play_sessions.sessions import add_answer, create_session, digest, join
+from clueline.data.store import StoreError, open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.play_log import PlayTables
 from tests.helpers.bundle_factory import put_bundle
 
 SOON = datetime.now(UTC) + timedelta(days=1)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from data.store import DamagedStore, open_store
-from data.store.background_checksums import VersionCheck
-from data.store.repair import damage_of, inspect_version, repair_objects, versions_on_disk
-from data.store.run_files import stored_objects
-from data.store.run_withdrawal import restore, withdraw
+from clueline.data.store import DamagedStore, open_store
+from clueline.data.store.background_checksums import VersionCheck
+from clueline.data.store.repair import damage_of, inspect_version, repair_objects, versions_on_disk
+from clueline.data.store.run_files import stored_objects
+from clueline.data.store.run_withdrawal import restore, withdraw
 from tests.helpers.bundle_factory import content, put, put_two_runs
 from tests.helpers.metric_digests import metric_values
 from tests.helpers.store_notes import spoil_file

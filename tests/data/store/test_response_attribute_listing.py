@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from data.importing import distributed_import
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.backup import back_up, restore_backup
-from data.store.errors import NeedsMigration
-from data.store.repair import damage_of, inspect_version, repair_objects
-from data.store.run_files import ADDED, TYPES, Objects, copy_rows, stored_objects
+from clueline.data.importing import distributed_import
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.errors import NeedsMigration
+from clueline.data.store.repair import damage_of, inspect_version, repair_objects
+from clueline.data.store.run_files import ADDED, TYPES, Objects, copy_rows, stored_objects
 from tests.helpers.bundle_factory import in_format, put, put_file, rows, write
 
 RESPONSES = """model,question_id,clue,guess,confidence,prompt,shots

@@ -8,9 +8,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from data.store import Snapshot, open_store
-from data.store.cache_validity_tokens import State
-from data.store.run_cache import RunCache, kept_property
+from clueline.data.store import Snapshot, open_store
+from clueline.data.store.cache_validity_tokens import State
+from clueline.data.store.run_cache import RunCache, kept_property
 from tests.helpers.bundle_factory import put_answers, put_two_runs
 
 

@@ -8,16 +8,16 @@ from functools import partial
 import polars as pl
 import pytest
 
-from data.importing.report import Refused
-from data.store import DamagedStore, StoreError, open_store
-from data.store.backup import back_up, restore_backup
-from data.store.files import StoreFiles
-from data.store.repair import damage_of
-from data.store.run_files import KINDS, Objects, all_objects, stored_objects
-from data.store.run_withdrawal import withdraw
-from queries.leaderboard import leaderboard
-from queries.metrics import METRICS
-from queries.selection import Selection
+from clueline.data.importing.report import Refused
+from clueline.data.store import DamagedStore, StoreError, open_store
+from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.repair import damage_of
+from clueline.data.store.run_files import KINDS, Objects, all_objects, stored_objects
+from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import METRICS
+from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import QUESTIONS, content, put, put_file, put_two_runs, write
 from tests.helpers.store_notes import spoil_file
 
@@ -230,7 +230,7 @@ def test_an_import_succeeds_even_if_the_cleaning_fails(toy, tmp_path, monkeypatc
         if len(sweeps) == 2:
             raise OSError("read-only")
 
-    monkeypatch.setattr("data.store.store.sweep", fail_afterwards)
+    monkeypatch.setattr("clueline.data.store.store.sweep", fail_afterwards)
     run = put(toy, tmp_path / "run.csv", dataset="toy", model="gamma").runs[0]
     assert len(sweeps) == 2 and damage_of(open_store(toy.url, threads=1)) is None
     assert toy.snapshot().rows("select model from runs where run = $r", {"r": run}) == [("gamma",)]

@@ -5,11 +5,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.human_curves import CURVES
-from data.store import Snapshot, create_schema, run_statistics
-from data.store.files import StoreFiles
-from data.store.run_files import Objects, stored_objects
-from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
+from clueline.data.human_curves import CURVES
+from clueline.data.store import Snapshot, create_schema, run_statistics
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.run_files import Objects, stored_objects
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from clueline.data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from tests.helpers import bundle_factory as bundles
 
 

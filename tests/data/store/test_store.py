@@ -12,10 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.store import DamagedStore, StoreError, once_per_snapshot, open_store
-from data.store.audit import Audit
-from data.store.repair import damage_of, versions_on_disk
-from data.store.sweep import KEEP
+from clueline.data.store import DamagedStore, StoreError, once_per_snapshot, open_store
+from clueline.data.store.audit import Audit
+from clueline.data.store.repair import damage_of, versions_on_disk
+from clueline.data.store.sweep import KEEP
 from tests.helpers.paths import ROOT
 from tests.helpers.store_notes import check_reading_while_writing, note, notes, spoil_file
 
@@ -319,8 +319,8 @@ def test_processes_write_and_read_at_once(store):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from data.store import open_store
-from data.store.audit import new_event
+from clueline.data.store import open_store
+from clueline.data.store.audit import new_event
 store = open_store(sys.argv[1], threads=1)
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,8 +1,8 @@
 import pytest
 
-from data.store import StoreError, open_store, stored_selections
-from data.store.backup import back_up, copy_store, restore_backup
-from data.store.stored_selections import find_selection, keep_selection
+from clueline.data.store import StoreError, open_store, stored_selections
+from clueline.data.store.backup import back_up, copy_store, restore_backup
+from clueline.data.store.stored_selections import find_selection, keep_selection
 
 PAIRS = [("dataset", "tone"), ("run", "b"), ("run", "a")]
 

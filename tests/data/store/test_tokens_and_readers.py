@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from data.store.audit import Audit
-from data.store.register import FolderRegister
-from data.store.tokens_and_readers import TokenError, Tokens
+from clueline.data.store.audit import Audit
+from clueline.data.store.register import FolderRegister
+from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_clock_that_jumps_moves_no_end(tokens, monkeypatch):
         clock = type(
             "Clock", (datetime,), {"now": classmethod(lambda cls, zone, days=days: datetime.now(zone) + timedelta(days))}
         )
-        monkeypatch.setattr("data.store.tokens_and_readers.datetime", clock)
+        monkeypatch.setattr("clueline.data.store.tokens_and_readers.datetime", clock)
         ended.append(bool(tokens.record().find(token).ended_at()))
         tokens.make_private(f"day {days}", ["ann"])
     assert ended == [False, True, False, False, True]

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries import buzzing
-from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz, people_median
-from queries.engine import run_columns
-from queries.metrics import HUMAN_CURVES, Conventions
-from queries.selection import Selection, read_address, read_facets
-from queries.selection.parameter_kinds import BadRequest
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries import buzzing
+from clueline.queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz, people_median
+from clueline.queries.engine import run_columns
+from clueline.queries.metrics import HUMAN_CURVES, Conventions
+from clueline.queries.selection import Selection, read_address, read_facets
+from clueline.queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 from tests.helpers.reference_metrics import Rows
@@ -393,7 +393,7 @@ def test_without_clues_or_questions_all_parts_say_why(snapshot, selection, reaso
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
     (whole,) = buzz(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).explorer.runs
-    monkeypatch.setattr("queries.buzzing.thresholds.MAX_STEPS", 5)
+    monkeypatch.setattr("clueline.queries.buzzing.thresholds.MAX_STEPS", 5)
     (thin,) = buzz(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).explorer.runs
     assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
     assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum

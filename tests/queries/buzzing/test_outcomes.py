@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from queries.buzzing import Rules, buzz, category_outcomes
-from queries.metrics.kernels.team_buzzes import equal_teams_test
-from queries.selection import Selection
+from clueline.queries.buzzing import Rules, buzz, category_outcomes
+from clueline.queries.metrics.kernels.team_buzzes import equal_teams_test
+from clueline.queries.selection import Selection
 
 PYRAMID = Selection("pyramid")
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from queries.engine import bootstrap
-from queries.engine.bootstrap import (
+from clueline.queries.engine import bootstrap
+from clueline.queries.engine.bootstrap import (
     MAX_CLUSTERS,
     Draws,
     can_be_pooled,
@@ -23,15 +23,15 @@ from queries.engine.bootstrap import (
     question_clusters,
     resampling_weights,
 )
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.engine.multiple_comparisons import holm
-from queries.engine.primary_metric import RankedMetrics
-from queries.engine.ranked_metric_rows import metric_cells
-from queries.engine.rows import SortedItems
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection, number
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.engine.primary_metric import RankedMetrics
+from clueline.queries.engine.ranked_metric_rows import metric_cells
+from clueline.queries.engine.rows import SortedItems
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import Selection, number
 from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
 from tests.helpers.simulated_evidence import evidence_of, repeated, simulated
@@ -247,14 +247,14 @@ def test_digits_are_the_same_in_another_process(snapshot, tmp_path):
 import sys
 from pathlib import Path
 import msgspec
-from data.importing import ingest
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.engine.bootstrap import question_clusters
-from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Conventions
-from queries.metrics.counted_answers import CountedAnswers
-from queries.selection import Selection, number
+from clueline.data.importing import ingest
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.engine.bootstrap import question_clusters
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import METRICS, Conventions
+from clueline.queries.metrics.counted_answers import CountedAnswers
+from clueline.queries.selection import Selection, number
 
 store = open_store(sys.argv[1] + "/store")
 ingest.import_paths(store, [Path(sys.argv[1], "relay")], ImportOptions())

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.compare import compare, comparisons
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.common_questions import coverage, restrict, taking_part
-from queries.engine.gather import gather
-from queries.items import items
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Selection
-from queries.slices import slices
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.compare import compare, comparisons
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.common_questions import coverage, restrict, taking_part
+from clueline.queries.engine.gather import gather
+from clueline.queries.items import items
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.selection import Selection
+from clueline.queries.slices import slices
 from tests.helpers.bundle_factory import FACTS, table, write
 from tests.helpers.run_tables import with_runs
 

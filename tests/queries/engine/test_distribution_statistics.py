@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cityblock
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from queries.engine.distribution_columns import class_named, run_distributions
-from queries.engine.gather import gather
-from queries.engine.run_columns import dense
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import distributions as kernels
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.queries.engine.distribution_columns import class_named, run_distributions
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.run_columns import dense
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.kernels import distributions as kernels
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics, reference_vote_metrics
 from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs

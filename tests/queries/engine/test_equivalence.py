@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from queries.compare import compare, comparisons
-from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.equivalence import FILTERED, NO_WIDTH, SINGLE, equivalences
-from queries.engine.intervals_and_difference_tests import equivalence_tests
-from queries.engine.multiple_comparisons import holm
-from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.ranked_metric_rows import NOT_SAME, metric_cells
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS
-from queries.selection import Selection
+from clueline.queries.compare import compare, comparisons
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.equivalence import FILTERED, NO_WIDTH, SINGLE, equivalences
+from clueline.queries.engine.intervals_and_difference_tests import equivalence_tests
+from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
+from clueline.queries.engine.ranked_metric_rows import NOT_SAME, metric_cells
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
 
 BRIER, ECE = CATALOGUE["brier"], CATALOGUE["ece"]

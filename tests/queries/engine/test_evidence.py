@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.sufficient_statistics import BIN_COLUMNS, STATISTICS
-from queries.engine import distribution_statistics
-from queries.engine.evidence import values_of_groups
-from queries.engine.gather import gather
-from queries.engine.run_columns import dense
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Metric
-from queries.selection import Selection
+from clueline.data.sufficient_statistics import BIN_COLUMNS, STATISTICS
+from clueline.queries.engine import distribution_statistics
+from clueline.queries.engine.evidence import values_of_groups
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.run_columns import dense
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Metric
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from queries.engine.extra_question import extra_question_interval
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection
+from clueline.queries.engine.extra_question import extra_question_interval
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
 
 OF_ITEMS = [metric for metric in METRICS if metric.of_items]

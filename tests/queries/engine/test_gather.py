@@ -7,17 +7,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.compare import compare
-from queries.engine.evidence import OUTLINE, counts_of, outcomes_of, sums_of
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from queries.engine.ranked_metric_rows import NOT_SAME
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.compare import compare
+from clueline.queries.engine.evidence import OUTLINE, counts_of, outcomes_of, sums_of
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from clueline.queries.engine.ranked_metric_rows import NOT_SAME
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import Selection
 
 QUESTIONS, RUNS, CLUES = 1_200, 4, 2
 OF_SUMS = [metric for metric in METRICS if metric.pairs is None and "whole distribution" not in metric.needs]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from queries.engine import inference
+from clueline.queries.engine import inference
 from tests.helpers.simulation import jackknife_t_test
 
 

@@ -6,18 +6,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from queries.engine import inference
-from queries.engine.bootstrap import MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, percentile_interval
-from queries.engine.evidence import OUTLINE
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import (
+from clueline.queries.engine import inference
+from clueline.queries.engine.bootstrap import MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, percentile_interval
+from clueline.queries.engine.evidence import OUTLINE
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import (
     difference_errors,
     difference_interval,
     difference_tests,
     metric_intervals,
 )
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

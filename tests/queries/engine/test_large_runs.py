@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from data.store.run_files import PARQUET, record_objects, stored_objects
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.data.store.run_files import PARQUET, record_objects, stored_objects
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.selection import Selection
 
 QUESTIONS, CLUES, CATEGORIES = 10_500, 12, 3  # more answers than a thread reads at once, and questions across blocks of rows
 

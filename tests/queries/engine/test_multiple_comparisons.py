@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
+from clueline.queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
 from tests.helpers.examples import examples
 
 # -- letters -----------------------------------------------------------------------------------------------------------

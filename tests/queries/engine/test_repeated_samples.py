@@ -6,18 +6,18 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from data.store import open_store
-from queries.buzzing import Rules, buzz
-from queries.engine.common_questions import coverage
-from queries.engine.gather import gather
-from queries.items import items
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS
-from queries.question import question
-from queries.questions import sparklines
-from queries.recalibration import recalibration
-from queries.runs import responses
-from queries.selection import Selection
+from clueline.data.store import open_store
+from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.engine.gather import gather
+from clueline.queries.items import items
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS
+from clueline.queries.question import question
+from clueline.queries.questions import sparklines
+from clueline.queries.recalibration import recalibration
+from clueline.queries.runs import responses
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, refusal, table, write
 from tests.helpers.run_tables import with_runs

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.store import open_store
-from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
-from queries.engine import run_columns
-from queries.engine.run_columns import bin_columns, dense, sum_by_place
-from queries.metrics.counted_answers import BUZZED
+from clueline.data.store import open_store
+from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
+from clueline.queries.engine import run_columns
+from clueline.queries.engine.run_columns import bin_columns, dense, sum_by_place
+from clueline.queries.metrics.counted_answers import BUZZED
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.run_tables import with_runs
 

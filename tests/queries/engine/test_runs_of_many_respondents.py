@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from data.store import open_store
-from queries.engine.bootstrap import resampling_weights
-from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.recalibration import recalibration
-from queries.selection import Selection
+from clueline.data.store import open_store
+from clueline.queries.engine.bootstrap import resampling_weights
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.recalibration import recalibration
+from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, put_file, table, write
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from data.importing.ingest import import_paths
-from data.importing.staging import ImportOptions
-from data.store import open_store
-from queries.engine.bootstrap import resampling_weights
-from queries.engine.extra_question import with_extra_question
-from queries.engine.gather import gather
-from queries.engine.units import count_units
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection
+from clueline.data.importing.ingest import import_paths
+from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import open_store
+from clueline.queries.engine.bootstrap import resampling_weights
+from clueline.queries.engine.extra_question import with_extra_question
+from clueline.queries.engine.gather import gather
+from clueline.queries.engine.units import count_units
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.selection import Selection
 from tests.helpers.clustered_bundle import CLUES, EACH, PACKETS, clustered_bundle
 from tests.helpers.simulated_evidence import repeated
 

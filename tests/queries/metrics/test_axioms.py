@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.sufficient_statistics import Items, pooled, sums
-from queries.metric_definitions import metric_definitions
-from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
-from queries.metrics.axioms import AXIOMS, value_of_items
+from clueline.data.sufficient_statistics import Items, pooled, sums
+from clueline.queries.metric_definitions import metric_definitions
+from clueline.queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
+from clueline.queries.metrics.axioms import AXIOMS, value_of_items
 from tests.helpers.examples import examples
 
 RANKED = [metric for metric in METRICS if metric.ranks and metric.axioms is not None]

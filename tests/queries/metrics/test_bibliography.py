@@ -2,8 +2,8 @@
 
 import re
 
-from queries.metrics import CATALOGUE
-from queries.metrics.bibliography import ENTRIES, NAMES, STANDARD, bibtex, citation_keys
+from clueline.queries.metrics import CATALOGUE
+from clueline.queries.metrics.bibliography import ENTRIES, NAMES, STANDARD, bibtex, citation_keys
 
 
 def test_every_source_has_an_entry():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.metrics.kernels import buzzing, team_buzzes
+from clueline.queries.metrics.kernels import buzzing, team_buzzes
 from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 

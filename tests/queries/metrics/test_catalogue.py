@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from data import sufficient_statistics
-from queries.engine import distribution_statistics
-from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
-from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
+from clueline.data import sufficient_statistics
+from clueline.queries.engine import distribution_statistics
+from clueline.queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 CONVENTIONS = [

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_diagnostics.scoring import ElementaryScore
 
-from queries.metrics.kernels.decisions import (
+from clueline.queries.metrics.kernels.decisions import (
     THRESHOLDS,
     answered,
     best_thresholds,
@@ -14,7 +14,7 @@ from queries.metrics.kernels.decisions import (
     murphy_curve,
     wrong_answer_costs,
 )
-from queries.metrics.kernels.selective import risk_at
+from clueline.queries.metrics.kernels.selective import risk_at
 from tests.helpers.examples import examples
 
 CONFIDENCE = st.integers(0, 100).map(lambda k: k / 100) | st.floats(0, 1)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.metrics import CATALOGUE, VARIANTS
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.ece_variants import BINNINGS, smooth_ece
+from clueline.queries.metrics import CATALOGUE, VARIANTS
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.ece_variants import BINNINGS, smooth_ece
 from tests.helpers.examples import examples
 
 CONFIDENCE = st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 0.6, 0.7, 0.95, 1.0]) | st.integers(0, 100).map(lambda k: k / 100)

@@ -12,17 +12,17 @@ from scipy.special import ndtri
 from scipy.stats import linregress, rankdata
 from sklearn.isotonic import IsotonicRegression
 
-from data import sufficient_statistics
-from data.human_curves import CURVES
-from data.sufficient_statistics import BIN_COLUMNS, pooled
-from queries.engine.ranked_metric_rows import ranks
-from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.axioms import value_of_items
-from queries.metrics.kernels import bins, calibration_tests, per_question, sorted_items
-from queries.metrics.kernels import isotonic_regression as isotonic
-from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.kernels.bounds import auroc_bounds
-from queries.metrics.metric import ATTEMPTED_ITEMS
+from clueline.data import sufficient_statistics
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import BIN_COLUMNS, pooled
+from clueline.queries.engine.ranked_metric_rows import ranks
+from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.axioms import value_of_items
+from clueline.queries.metrics.kernels import bins, calibration_tests, per_question, sorted_items
+from clueline.queries.metrics.kernels import isotonic_regression as isotonic
+from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from clueline.queries.metrics.kernels.bounds import auroc_bounds
+from clueline.queries.metrics.metric import ATTEMPTED_ITEMS
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 

@@ -10,8 +10,8 @@ from scipy.stats import hmean, mannwhitneyu, pearsonr
 from sklearn.metrics import accuracy_score, d2_brier_score, log_loss, mean_absolute_error
 from sklearn.utils.class_weight import compute_sample_weight
 
-from data.sufficient_statistics import pooled
-from queries.metrics import CATALOGUE, Conventions
+from clueline.data.sufficient_statistics import pooled
+from clueline.queries.metrics import CATALOGUE, Conventions
 
 EXACT = {"abs": 1e-12, "rel": 0}
 STANDARD = Conventions()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from data.human_curves import CURVES
-from data.sufficient_statistics import Items, sums
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import per_question
+from clueline.data.human_curves import CURVES
+from clueline.data.sufficient_statistics import Items, sums
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels import per_question
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 

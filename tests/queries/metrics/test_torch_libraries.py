@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from data.sufficient_statistics import BIN_COLUMNS, pooled
-from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins
-from queries.metrics.kernels.arrays import ratio
+from clueline.data.sufficient_statistics import BIN_COLUMNS, pooled
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.metrics.kernels import bins
+from clueline.queries.metrics.kernels.arrays import ratio
 
 REASON = "not installed here; `make test-libraries` brings torch"
 netcal = pytest.importorskip("netcal.metrics", reason=f"netcal is {REASON}")

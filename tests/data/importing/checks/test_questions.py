@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 TEXTS = "question_id,text\nq1,The poet of St. Louis. A friend of D. H. Lawrence. He wrote this.\nq2,   \nq3,\n"

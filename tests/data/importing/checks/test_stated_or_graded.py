@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing.report import Refused
+from clueline.data.importing.report import Refused
 from tests.helpers.bundle_factory import put_file, rows
 
 HEADER = "id,rater,question,gold,answer,confidence,correct\n"

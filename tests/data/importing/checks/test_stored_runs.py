@@ -4,15 +4,15 @@ from functools import partial
 
 import pytest
 
-from data.importing import distributed_import
-from data.importing.ingest import open_dry_run, read_and_check
-from data.importing.staging import Decision, ImportOptions, open_staging
-from data.importing.unpublished_catalogue import make_unpublished_catalogue
-from data.store import StoreMoved
-from data.store.audit import Audit
-from data.store.gradings import Correction, correct_grades
-from data.store.run_files import all_objects
-from data.store.run_withdrawal import withdraw
+from clueline.data.importing import distributed_import
+from clueline.data.importing.ingest import open_dry_run, read_and_check
+from clueline.data.importing.staging import Decision, ImportOptions, open_staging
+from clueline.data.importing.unpublished_catalogue import make_unpublished_catalogue
+from clueline.data.store import StoreMoved
+from clueline.data.store.audit import Audit
+from clueline.data.store.gradings import Correction, correct_grades
+from clueline.data.store.run_files import all_objects
+from clueline.data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import content, in_format, rows, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.importing.report import Refused
+from clueline.data.importing.report import Refused
 from tests.helpers.bundle_factory import put, refusal, table
 
 LETTERS = "ABCD"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from data.store import open_store
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put, refusal
 from tests.helpers.examples import PROFILE
 from tests.helpers.study_tables import (

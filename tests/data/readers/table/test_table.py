@@ -9,10 +9,17 @@ from importlib import import_module
 import polars as pl
 import pytest
 
-from data.importing.column_mapping import BadMapping, ColumnMapping, keep_mapping, kept_mappings, read_pattern, read_words
-from data.importing.report import Refused
-from data.readers import table as reader
-from data.store import open_store
+from clueline.data.importing.column_mapping import (
+    BadMapping,
+    ColumnMapping,
+    keep_mapping,
+    kept_mappings,
+    read_pattern,
+    read_words,
+)
+from clueline.data.importing.report import Refused
+from clueline.data.readers import table as reader
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import content, put, refusal, table
 from tests.helpers.study_tables import write_workbook
 
@@ -743,20 +750,20 @@ def test_a_large_csv_is_the_same_as_a_small_one(tmp_path, monkeypatch, left_out)
     stores = [open_store(tmp_path / name) for name in ("small", "large")]
     options = {"columns": (("attribute", "note"),), "dataset": "set" if "prompt" in left_out else None}
     put(stores[0], path, **options)
-    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    monkeypatch.setattr(import_module("clueline.data.readers.table.read"), "LARGE", 0)
     monkeypatch.setattr(reader, "stage", None)  # which would read it as a whole
     put(stores[1], path, **options)
     assert content(stores[0]) == content(stores[1])
 
 
 def test_what_cannot_be_read_in_place_is_said(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    monkeypatch.setattr(import_module("clueline.data.readers.table.read"), "LARGE", 0)
     rows = [row | {"crashed": n % 2} for n, row in enumerate(LARGE)]
     with pytest.raises(Refused, match="at most 256 MiB, for it has a column for failed; split it into several files"):
         read(write(tmp_path / "in.csv", rows), columns=(("failed", "crashed"),))
 
 
 def test_a_contradiction_in_a_large_csv_is_refused(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(import_module("data.readers.table.read"), "LARGE", 0)
+    monkeypatch.setattr(import_module("clueline.data.readers.table.read"), "LARGE", 0)
     with pytest.raises(Refused, match="question 'q3' has different values"):
         read(write(tmp_path / "in.csv", [row | {"gold": row["gold"] if n != 3 else "C"} for n, row in enumerate(LARGE)]))

@@ -21,7 +21,7 @@ COMMANDS = {".venv/bin/python": sys.executable, ".venv/bin/": f"{sys.executable}
 def script(title):
     """Return the commands below a title, with the Python that runs the tests."""
     block = TEXT.partition(f"## {title}")[2].partition("```sh\n")[2].partition("```")[0]
-    return re.sub(r"\.venv/bin/python|\.venv/bin/(?=clueline )", lambda found: COMMANDS[found[0]], block)
+    return re.sub(r"\.venv/bin/python|\.venv/bin/(?=clueline )", lambda start: COMMANDS[start[0]], block)
 
 
 def test_a_table_goes_in_by_three_lines(tmp_path):

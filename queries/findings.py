@@ -18,6 +18,7 @@ from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.selection import Selection
 
 LEVEL = 0.95
+MIN_TEAMS = 5  # fewer teams say little of what people know
 GAP = {"votes": CATALOGUE["ent_ce"], FORECAST: CATALOGUE["ece"]}  # by kind of dataset
 About = Literal["early_mistake", "gap", "spread"]
 
@@ -25,7 +26,8 @@ About = Literal["early_mistake", "gap", "spread"]
 class EarlyMistake(msgspec.Struct):
     """A confident wrong guess at a clue, counted from 0, by which no human team had answered correctly.
 
-    After this clue, ``runs`` guessed, ``wrong`` of them wrongly. ``known`` is the share of teams that were right in the end.
+    After this clue, ``runs`` guessed, ``wrong`` of them wrongly. Of the ``teams`` that heard the question, ``right`` were right
+    in the end.
     """
 
     question_id: str
@@ -38,7 +40,8 @@ class EarlyMistake(msgspec.Struct):
     confidence: float
     wrong: int
     runs: int
-    known: float
+    teams: int
+    right: int
 
 
 class Finding(msgspec.Struct):
@@ -104,9 +107,9 @@ def finding_on(board: Leaderboard, kind: str) -> Finding | None:
 def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMistake | None:
     """Return the most confident early mistake of a selection; None where there is none, or no people played.
 
-    Only questions that some team answered correctly in the end are considered. Questions that at least half of the teams answered
-    correctly come first, because people could know them. Ties go to the earlier question and clue. Guesses on which the gradings
-    of a run differ are left out: another grading may call them right.
+    Only questions that at least ``MIN_TEAMS`` teams heard, and some answered correctly in the end, are considered. Questions that
+    at least half of the teams answered correctly come first, because people could know them. Ties go to the earlier question and
+    clue. Guesses on which the gradings of a run differ are left out: another grading may call them right.
     """
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters, mark_disputed=True)
@@ -114,8 +117,8 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
         f"""{with_clauses},
         answers as (select * from ({responses})),
         known as (
-            select dataset, question_id, max(team_share) as share, max(clue) + 1 as clues from curves
-            where dataset = $story_dataset group by all having share > 0
+            select dataset, question_id, max(team_share) as share, max(clue) + 1 as clues, max(teams) as teams from curves
+            where dataset = $story_dataset group by all having share > 0 and max(teams) >= $min_teams
         ),
         surest as (
             select p.* from answers p
@@ -128,9 +131,9 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
             (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue and correct = 0)
                 as wrong,
             (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue) as runs,
-            k.share as known
+            k.teams, round(k.share * k.teams)::integer as right
         from surest s join known k using (dataset, question_id) join chosen_runs r using (run)""",
-        parameters | {"story_dataset": selection.dataset},
+        parameters | {"story_dataset": selection.dataset, "min_teams": MIN_TEAMS},
     ).to_dicts()
     return EarlyMistake(**rows[0]) if rows else None
 

@@ -21,13 +21,22 @@ class Column:
     """A column of a table.
 
     ``key`` is its name in CSV, and ``heading`` the one in papers. ``ends`` are the keys of the columns that hold the ends of its
-    interval; the table may lack them.
+    interval; the table may lack them. ``questions`` counts the questions that a value is of, where they can be others than
+    those of the row.
     """
 
     key: str
     value: Callable[[Any], object]
     heading: str
     ends: tuple[str, str]
+    questions: Callable[[Any], int] | None = None
+
+    def other_questions(self, row: Any) -> int | None:
+        """Return how many questions the value in a row is of; None if they are those of the row, or there is no value."""
+        if self.questions is None or self.value(row) is None:
+            return None
+        count = self.questions(row)
+        return None if count == row.questions else count
 
 
 def column(key: str, value: Callable[[Any], object], heading: str = "") -> Column:

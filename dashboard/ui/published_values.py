@@ -13,7 +13,7 @@ from clueline.dashboard.ui.controls import menu
 from clueline.dashboard.ui.html import note, section
 from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table
 from clueline.dashboard.ui.text import short
-from clueline.queries.metrics import Metric
+from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
 
@@ -21,6 +21,12 @@ def published_menu(key: str, by: str | None = None) -> Component | None:
     """Return the menu of all tables of published values, or of those whose slices divide questions by ``by``; None for none."""
     options = {table.key: table.title for table in published().tables if by is None or table.by == by}
     return menu("published", "Published values", {"": "None"} | options, key) if options else None
+
+
+def printed_metrics(key: str) -> list[Metric]:
+    """Return the metrics of the catalogue that a table has, in its order."""
+    _, rows = published_rows(key)
+    return [CATALOGUE[name] for name in dict.fromkeys(name for row in rows for name in row.values) if name in CATALOGUE]
 
 
 def published_body(key: str) -> Body | None:

@@ -34,7 +34,7 @@ from clueline.data.plurals import counted, listed
 from clueline.data.store.answer_states import COUNTED, State
 from clueline.data.store.gradings import REVIEWED
 from clueline.queries.changes import pinned_version, version_changes
-from clueline.queries.engine.common_questions import coverage
+from clueline.queries.engine.common_questions import Coverage, coverage
 from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.bibliography import bibtex
 from clueline.queries.runs import states_of_answers
@@ -121,7 +121,9 @@ def cite(view: str, host: str) -> Citation:
     pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]
     rules = service().ask(version_changes, request.selection, pinned[0]).rules_changed if pinned else []
     left_out = _left_out(page, request, cited)
-    methods = " ".join([_methods(page, request, cited, version), *([left_out] if left_out else [])])
+    cited_columns = [column for column in shown if column.key in cited.columns]
+    sentences = (_methods(page, request, cited, version), left_out, _other_questions(cited_columns, listed_rows))
+    methods = " ".join(sentence for sentence in sentences if sentence)
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
     permalink = address(parts.path, service().shorten([*named.selection.pairs(), *own, (VERSION, version)], named.selection))
     return Citation(
@@ -188,7 +190,7 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
     if common and counts.differs:
         sentences.append(
             f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) that "
-            f"all of them answered; {counted(counts.questions - counts.common, 'question was', 'questions were')} left out."
+            f"all of them answered{_dropped(counts)}."
         )
         if counts.apart:
             left_out = counted(len(counts.apart), "run")
@@ -213,6 +215,25 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
     if selection.grading or REVIEWED in facets.gradings:
         grading = selection.grading_in_force
         sentences.append(f"Answers are graded by the grading “{grading}” for runs that have it, otherwise by the first grading.")
+    return " ".join(sentences)
+
+
+def _dropped(counts: Coverage) -> str:
+    """Say what is left out where runs are measured on what all of them answered, in questions or, if none is, in clues."""
+    questions, clues = counts.questions - counts.common, counts.clues - counts.common_clues
+    if questions:
+        return f"; {counted(questions, 'question was', 'questions were')} left out"
+    return f"; {counted(clues, 'clue was', 'clues were')} left out" if clues else ""
+
+
+def _other_questions(shown: Sequence[Column], rows: Sequence[object]) -> str:
+    """Say which columns are over other questions than their rows, and over how many."""
+    sentences = []
+    for column in shown:
+        counts = sorted({count for row in rows if (count := column.other_questions(row)) is not None})
+        if counts:
+            number = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+            sentences.append(f"{column.heading} is over {number} {'question' if counts == [1] else 'questions'}.")
     return " ".join(sentences)
 
 
@@ -317,9 +338,11 @@ def paper_table(
         ends = [by_key[end].value(row) for end in column.ends if end in by_key]
         if column.key in ("metric", "variant") and value in CATALOGUE:
             return CATALOGUE[str(value)].worded(forecasts).name
+        others = column.other_questions(row)
+        of_others = "" if others is None else f" (of {others:,})"
         if len(ends) == 2 and None not in ends:
-            return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]"
-        return _printed(value)
+            return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]{of_others}"
+        return f"{_printed(value)}{of_others}"
 
     printed = [[cell(row, column) for column in kept] for row in rows[:MAX_ROWS]]
     numbers = [all(isinstance(column.value(row), int | float | None) for row in rows) for column in kept]

@@ -8,7 +8,7 @@ def test_a_confident_mistake_leads_to_its_question(page):
     page.goto("/?dataset=pyramid")
     shown(page)
     story = page.locator(".story")
-    assert "sure, and wrong, before anybody knew" in story.locator("h2").inner_text()
+    assert "sure, and wrong, before any of 12 teams knew" in story.locator("h2").inner_text()
     assert {"TF-IDF words · softmax", "People"} <= {trace["name"] for trace in traces(page, "early-mistake")}
     story.get_by_role("link", name="Walk through this question").click()
     eventually(page, lambda: cursor(page) is not None)

@@ -491,6 +491,7 @@ METRICS = {
     **{key: globals()[key] for key in CATALOGUE if key in globals()},
     **{f"accuracy_at_{share}": partial(accuracy_at, share / 100) for share in (50, 80, 90)},
     "accuracy_attempted": accuracy,
+    "accuracy_scored": accuracy,
     **reference_vote_metrics.METRICS,
 }
 

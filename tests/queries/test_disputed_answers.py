@@ -123,7 +123,8 @@ def test_the_count_is_that_of_the_page_of_gradings(snapshot):
         assert 0 < grading_disagreement(snapshot, selection).disputed == run.differing <= most, narrow
 
 
-def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
+def test_items_and_answers_are_marked_and_can_be_left_out(snapshot, monkeypatch):
+    monkeypatch.setattr("clueline.queries.findings.MIN_TEAMS", 1)
     surest = surest_early_mistake(snapshot, Selection("by-clue"))
     assert (surest.guess, surest.confidence) == ("Oslo", 0.6), "Rome, at 0.9, is disputed"
     strict = run_of(snapshot, "strict")

@@ -12,6 +12,9 @@ from clueline.queries.questions import ordered_questions
 from clueline.queries.selection import Selection
 
 
+MIN_TEAMS = "clueline.queries.findings.MIN_TEAMS"
+
+
 def plain_search(snapshot, selection):
     best = None
     for name in ordered_questions(snapshot, selection).questions:
@@ -29,13 +32,24 @@ def plain_search(snapshot, selection):
     return best
 
 
-def test_the_surest_mistake_is_that_of_a_plain_search(snapshot):
+def test_the_surest_mistake_is_that_of_a_plain_search(snapshot, monkeypatch):
+    monkeypatch.setattr(MIN_TEAMS, 1)
     selection = Selection(dataset="relay")
     surest = surest_early_mistake(snapshot, selection)
     rank, name, clue, _, _, wrong, runs = plain_search(snapshot, selection)
-    assert (surest.known >= 0.5, surest.confidence) == rank
+    assert (surest.right / surest.teams >= 0.5, surest.confidence) == rank
+    people = question(snapshot, selection, name).human
+    assert (surest.teams, surest.right) == (people.teams, sum(buzz.correct for buzz in people.buzzes))
     assert (surest.question_id, surest.clue, surest.wrong, surest.runs) == (name, clue, wrong, runs)
     assert surest_early_mistake(snapshot, Selection(dataset="spans")) is None, "without people there is none"
+
+
+def test_few_teams_make_no_headline(snapshot, monkeypatch):
+    selection = Selection(dataset="relay")
+    teams = max(teams for (teams,) in snapshot.rows("select teams from curves where dataset = 'relay' and team_share > 0"))
+    for at_least, told in ((teams, True), (teams + 1, False)):
+        monkeypatch.setattr(MIN_TEAMS, at_least)
+        assert (surest_early_mistake(snapshot, selection) is not None) == told
 
 
 def test_where_people_played_it_is_the_surest_early_mistake(bundled):

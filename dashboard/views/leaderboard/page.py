@@ -19,7 +19,7 @@ from clueline.dashboard.ui.controls import difference_menu, filter_keys, several
 from clueline.dashboard.ui.figure import figure
 from clueline.dashboard.ui.html import controls, data, folded, heading, note, page_link, side_by_side
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.published_values import published_menu, published_note
+from clueline.dashboard.ui.published_values import printed_metrics, published_menu, published_note
 from clueline.dashboard.ui.quizbowl import draw_text
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
@@ -88,28 +88,31 @@ def _story(title: str, text: Sequence[Component | None], picture: html.Figure) -
 def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[str, str]) -> tuple[str, str]:
     """The sentence on the run that is farthest from 0, and how sure it is."""
     row, value = rows[finding.run], finding.value or 0.0
+    questions = f" over {counted(row.metrics[finding.metric or OVERCONFIDENCE].questions, 'question')}"
     interval = "" if finding.low is None else f", 95 % interval {short(finding.low)} to {short(finding.high)}"
     chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
     if finding.metric == OVERCONFIDENCE:
-        stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy"))
+        stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy_scored"))
         if finding.shown:
             return (
                 f"{names[finding.run]} states {stated} and is right {right}",
-                f"A gap of {short(value)}{interval}: {chosen}. More than 0 is overconfidence, less is underconfidence.",
+                f"A gap of {short(value)}{questions}{interval}: {chosen}. "
+                "More than 0 is overconfidence, less is underconfidence.",
             )
         return (
             "No run is shown to be over- or underconfident",
-            f"The largest gap is that of {names[finding.run]}, which states {stated} and is right {right}{interval}.",
+            f"The largest gap is that of {names[finding.run]}, which states {stated} and is right {right}{questions}{interval}.",
         )
     if finding.shown:
         more = "less" if value > 0 else "more"
         words = (
-            f"Its entropy is {short(abs(value))} nats {'above' if value > 0 else 'below'} that of the votes{interval}: {chosen}."
+            f"Its entropy is {short(abs(value))} nats {'above' if value > 0 else 'below'} that of the votes{questions}{interval}"
+            f": {chosen}."
         )
         return f"{names[finding.run]} is {more} certain than people are", words
     return (
         "No run is shown to be more or less certain than people are",
-        f"The largest difference of entropy is {short(value)} nats, of {names[finding.run]}{interval}.",
+        f"The largest difference of entropy is {short(value)} nats, of {names[finding.run]}{questions}{interval}.",
     )
 
 
@@ -133,7 +136,7 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
     question = service().ask(question_query, selection, mistake.question_id, None, (), ())
     style = run_style(request.facets, question.runs, [mistake.run])
     path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"
-    sure, known = percent(mistake.confidence, 0), percent(mistake.known, 0)
+    sure = percent(mistake.confidence, 0)
     others = "every run is wrong" if mistake.wrong == mistake.runs else f"{mistake.wrong} of {mistake.runs} runs are wrong"
     upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': question.dataset})}")
     heard = [part for clue in question.clues[: mistake.clue + 1] for part in (*draw_text(clue.text or ""), " ")]
@@ -144,7 +147,7 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
                 f"After clue {mistake.clue + 1} of {mistake.clues}, {style.names[mistake.run]} answers ",
                 html.Q(mistake.guess),
                 f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, "
-                f"{known} of the teams answered it; the steps allow for those whom another team forestalled.",
+                f"{mistake.right:,} of {counted(mistake.teams, 'team')} answered it.",
             ]
         ),
         html.P([page_link("Walk through this question", href=path, class_name="quiet"), " or ", upload, "."], className="next"),
@@ -156,7 +159,7 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
         confidence_table(question, style.names),
         style.legend([mistake.run], "People" if question.human else ""),
     )
-    return _story(f"{sure} sure, and wrong, before anybody knew", text, picture)
+    return _story(f"{sure} sure, and wrong, before any of {counted(mistake.teams, 'team')} knew", text, picture)
 
 
 # Scores of a run that always states confidence 0.
@@ -220,6 +223,9 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     primary, few, many = _primary(request), lead_columns(request.facets), default_columns(request.facets)
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
+    reference, heat = request.parameters.published, request.parameters.heat
+    if is_short and reference:  # the columns that the printed table has stand above it
+        chosen = tuple(dict.fromkeys((*chosen, *printed_metrics(reference))))
     told = told_metric(request.facets.kind)
     needed = (metric.worded(request.facets.forecasts) for metric in (*sections.ACCURACY_AND_CONFIDENCE, primary, told))
     shown_or_told = tuple(dict.fromkeys((*chosen, *needed)))
@@ -242,7 +248,6 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     csv = service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
-    reference, heat = request.parameters.published, request.parameters.heat
     return [
         finding_section(finding, board, style, request),
         heading(

@@ -67,7 +67,7 @@ def _named(rows: Sequence[LeaderboardRow], names: Mapping[str, str]) -> str:
     return enumerated([names[row.run] for row in rows], MAX_NAMED)
 
 
-ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
+ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy_scored"], CATALOGUE["mean_confidence"])
 
 
 def confidence_gap(board: Leaderboard, style: RunStyle) -> html.Figure:
@@ -152,9 +152,9 @@ DENSE_ROW = 14  # pixels per run in that case
 def gap_figure(board: Leaderboard, style: RunStyle) -> PlotlyJson:
     """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
 
-    The board needs ``accuracy`` and ``mean_confidence``.
+    The board needs ``accuracy_scored`` and ``mean_confidence``, which are of the same answers.
     """
-    rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
+    rows = [row for row in board.rows if row.metrics["accuracy_scored"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
     texts = distinct_short_names([style.names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [fig.plain(text) if dense else _lines(text) for text in texts]

@@ -141,7 +141,7 @@ def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: L
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return row.value(metric)
-        return _cell(row.run, row.metrics[metric.key], metric, conventions, scale, ranked=sorted_by)
+        return _cell(row, metric, conventions, scale, ranked=sorted_by)
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
@@ -242,9 +242,12 @@ class ColumnScale:
         return style
 
 
-def _cell(run: str, cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
-    """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case."""
-    bounds = None
+def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
+    """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case.
+
+    A value that is over other questions than the row says how many.
+    """
+    cell, bounds = row.metrics[metric.key], None
     if cell.bound_low is not None and cell.bound_high is not None:
         bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
     limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
@@ -268,10 +271,11 @@ def _cell(run: str, cell: MetricCell, metric: Metric, conventions: Conventions, 
     shown = _shortened_letters(groups)
     about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
-        items_link(html.Span(short(cell.value), className="value"), items_query(focus=run)),
+        items_link(html.Span(short(cell.value), className="value"), items_query(focus=row.run)),
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
+        None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="row-note"),
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
     return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})

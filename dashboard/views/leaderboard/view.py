@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from clueline.dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
@@ -37,16 +38,24 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
     for metric in keys.metrics:
         for part in cell_parts(keys):
             key = metric.key if part == "value" else f"{metric.key}_{part}"
-            shown.append(column(key, _in_cell(metric, part), HEADINGS.get(key, metric.label)))
+            cell = column(key, _in_cell(metric, part), HEADINGS.get(key, metric.label))
+            shown.append(replace(cell, questions=_questions(metric)) if part == "value" else cell)
         if keys.margin is not None:
             margin = Equivalence.__struct_fields__
             shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]
     bounded = [metric for metric in keys.metrics if any(row.metrics[metric.key].bound_low is not None for row in board.rows)]
-    return [*shown, *(column(f"{metric.key}_{end}", _in_cell(metric, end)) for metric in bounded for end in BOUNDS)]
+    shown += [column(f"{metric.key}_{end}", _in_cell(metric, end)) for metric in bounded for end in BOUNDS]
+    values = {value.key: value for value in shown}
+    of_others = [metric for metric in keys.metrics if any(values[metric.key].other_questions(row) for row in board.rows)]
+    return [*shown, *(column(f"{metric.key}_questions", _questions(metric)) for metric in of_others)]
 
 
 def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
     return lambda row: getattr(row.metrics[metric.key], part)
+
+
+def _questions(metric: Metric) -> Callable[[LeaderboardRow], int]:
+    return lambda row: row.metrics[metric.key].questions
 
 
 def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
@@ -65,7 +74,8 @@ LEADERBOARD = serve(
         with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
         could give.""",
     Table(
-        "The same as CSV, a row per run with the value and rank of each metric, and bounds if answers lack a confidence.",
+        "The same as CSV, a row per run with the value and rank of each metric, bounds if answers lack a confidence, and the "
+        "number of questions of a metric that is over others than the row.",
         rows=lambda board: board.rows,
         columns=_columns,
     ),

@@ -8,7 +8,7 @@ from clueline.dashboard.app import create_app
 from clueline.dashboard.settings import Settings
 from clueline.data.store import open_store
 from tests.helpers.bundle_factory import RESPONSES, put, write
-from tests.helpers.drawn_pages import everything
+from tests.helpers.drawn_pages import everything, sent, walk
 from tests.helpers.json_api import table
 
 HEAD = "question_id,guess,confidence,correct,state\n"
@@ -57,6 +57,31 @@ def test_json_and_csv_have_shares_and_bounds(app):
     (line,) = [line for line in lines if line["model"] == "vague"]
     assert (line["no_confidence"], line["unparsed"], line["abstained"], line["failed"]) == ("2", "1", "1", "0")
     assert float(line["brier_bound_low"]) == brier["bound_low"] and "accuracy_bound_low" not in line
+
+
+def test_a_value_over_other_questions_than_its_row_says_over_how_many(app):
+    keys = "metrics=accuracy,accuracy_scored,mean_confidence"
+    client = app.test_client()
+    lines = {line["model"]: line for line in table(client, f"/api/v1/leaderboard.csv?dataset=quiz&{keys}")}
+    assert (lines["vague"]["questions"], lines["vague"]["accuracy_questions"]) == ("16", "20")
+    assert "accuracy_scored_questions" not in lines["vague"], "what stands beside a mean confidence is over the same answers"
+    right = sum(n % 3 > 0 for n in range(QUESTIONS) if n not in VAGUE)
+    assert float(lines["vague"]["accuracy_scored"]) == right / 16
+    assert ">of 20<" in everything(app, "/", keys)
+    cited = client.get(f"/api/v1/cite?view={quote(f'/?dataset=quiz&{keys}')}").json
+    (row,) = [row for row in cited["rows"] if row[0] == "vague"]
+    assert [cell for cell in row if "(of 20)" in cell] == [row[cited["columns"].index("Accuracy")]]
+    assert "Accuracy is over 20 questions." in cited["methods"]
+
+
+def test_the_picture_of_confidence_and_accuracy_is_of_the_same_answers(app):
+    """A dot and its ring differ by the overconfidence that the table shows beside them."""
+    board = app.test_client().get("/api/v1/leaderboard?dataset=quiz&metrics=accuracy_scored,mean_confidence,overconfidence").json
+    for row in board["rows"]:
+        right, stated, gap = (row["metrics"][key]["value"] for key in ("accuracy_scored", "mean_confidence", "overconfidence"))
+        assert stated - right == pytest.approx(gap, abs=1e-12)
+    figure = next(part for part in walk(sent(app, "/")) if isinstance(part.get("name"), str) and part["name"] == "Accuracy")
+    assert figure["x"] == pytest.approx([row["metrics"]["accuracy_scored"]["value"] for row in board["rows"] if row["ranked"]])
 
 
 @pytest.mark.parametrize(

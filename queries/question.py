@@ -46,6 +46,14 @@ class HumanBuzz(msgspec.Struct):
     correct: bool
     team: str
 
+    def place(self, words: int) -> str:
+        """Return where it came in a question of some words, which people count from 1.
+
+        >>> HumanBuzz(0, 37, True, "Ash").place(90), HumanBuzz(1, 90, True, "Ash").place(90)
+        ('at word 38', 'after the end')
+        """
+        return f"at word {self.word + 1}" if self.word < words else "after the end"
+
 
 class HumanRecord(msgspec.Struct):
     """What people did.

@@ -100,7 +100,5 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
         responses.write_csv(path)
         report = import_paths(store, [path], options, names=["people.csv"], by=by, content="runs")
     if silent := responses["confidence"].null_count():
-        report.lines.append(
-            f"{counted(silent, 'time')} a player heard a question and did not buzz: these are counted as failed calls"
-        )
+        report.lines.append(f"{counted(silent, 'time')} a player heard a question and did not buzz: these are no answers")
     return report

@@ -40,6 +40,7 @@ STATES_OF_REASONS: dict[State, str] = {
     "failed": "calls failed",
     "scored": "answers have a score that is no probability",
 }
+HEARD_ONLY = "questions were heard without an answer"  # what a failed call is where people are the respondents
 MAX_LACKING = 0.1  # share of answers without a confidence above which a run takes no part where a confidence is needed
 
 
@@ -326,6 +327,9 @@ def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], ex
     if not apart:
         return {}
     other = counts_by_run(state_counts(snapshot, selection))
+    people = {
+        run for (run,) in snapshot.rows("select run from runs where dataset = $d and respondents", {"d": selection.dataset})
+    }
     reasons = {}
     for run, answered in apart.items():
         few = answered < MIN_SHARE * expected or not answered
@@ -333,7 +337,8 @@ def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], ex
         for state, share_of in STATES_OF_REASONS.items():
             rows = 0 if state in selection.items.answering else other.get(run, {}).get(state, 0)
             if rows and rows / (rows + answered) > MAX_FAILED:
-                reasons[run] = f"{100 * rows / (rows + answered):.0f} % of {share_of}"
+                unanswered = HEARD_ONLY if run in people and state == "failed" else share_of
+                reasons[run] = f"{100 * rows / (rows + answered):.0f} % of {unanswered}"
     return reasons
 
 

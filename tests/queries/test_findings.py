@@ -11,7 +11,6 @@ from clueline.queries.question import question
 from clueline.queries.questions import ordered_questions
 from clueline.queries.selection import Selection
 
-
 MIN_TEAMS = "clueline.queries.findings.MIN_TEAMS"
 
 

@@ -224,7 +224,7 @@ def _named(run: RunResponses, style: RunStyle) -> PlotlyJson:
 
 
 def _rail(question: Question) -> list[PlotlyJson]:
-    """Buzzes at the words where they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
+    """Buzzes at the words read by then: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
     assert question.human
     end = question.clues[-1].word_end
     traces = []
@@ -232,7 +232,7 @@ def _rail(question: Question) -> list[PlotlyJson]:
         at: dict[int, list[str]] = {}
         for buzz in question.human.buzzes:
             if buzz.correct is correct:
-                at.setdefault(min(buzz.word + 1, end), []).append(fig.plain(f"{buzz.team}, word {buzz.word}"))
+                at.setdefault(min(buzz.word + 1, end), []).append(fig.plain(f"{buzz.team}, {buzz.place(end)}"))
         traces.append(lines(
             [*at], [level] * len(at), f"{'correct' if correct else 'incorrect'} buzz<br>%{{customdata}}", "text", name="Buzzes",
             text=[sign * len(teams) for teams in at.values()], customdata=["<br>".join(teams) for teams in at.values()],

@@ -33,9 +33,9 @@ def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
     """
     ticks: dict[int, list[html.Span]] = defaultdict(list)
     for buzz in question.human.buzzes if question.human else []:
-        ticks[buzz.word].append(_tick(buzz, buzz.team, ""))
+        ticks[buzz.word].append(_tick(question, buzz, buzz.team, ""))
     for buzz in question.model_buzzes:
-        ticks[buzz.word].append(_tick(buzz, f"{buzz.team} (model)", " model"))
+        ticks[buzz.word].append(_tick(question, buzz, f"{buzz.team} (model)", " model"))
     start, items = 0, []
     for clue in question.clues:
         state = "now" if clue.clue == cursor else "ahead" if clue.clue > cursor else "past"
@@ -74,8 +74,8 @@ def _words(
     return parts
 
 
-def _tick(buzz: HumanBuzz, team: str, kind: str) -> html.Span:
-    label = f"{team}: {'correct' if buzz.correct else 'incorrect'} buzz at word {buzz.word}"
+def _tick(question: Question, buzz: HumanBuzz, team: str, kind: str) -> html.Span:
+    label = f"{team}: {'correct' if buzz.correct else 'incorrect'} buzz {buzz.place(question.clues[-1].word_end)}"
     return html.Span(
         "+" if buzz.correct else "\u2212",
         className=f"tick {'right' if buzz.correct else 'wrong'}{kind}",

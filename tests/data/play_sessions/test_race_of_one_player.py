@@ -34,6 +34,8 @@ from clueline.data.play_sessions.sessions import (
 )
 from clueline.data.quizbowl.question_words import count_words
 from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.engine.common_questions import coverage
+from clueline.queries.metrics import CATALOGUE
 from clueline.queries.question import question
 from clueline.queries.selection import Selection
 from clueline.queries.selection.reference_people import with_people
@@ -335,9 +337,11 @@ def test_a_race_in_which_nobody_buzzed_has_silent_people(store, log, secret):
             state = add_answer(log, secret, player, begun.step, Buzz(None), now - 44 * WORD)
     report = collect(store, secret)
     (run,) = report.runs
-    assert report.lines[-1] == "4 times a player heard a question and did not buzz: these are counted as failed calls"
+    assert report.lines[-1] == "4 times a player heard a question and did not buzz: these are no answers"
     human = question(with_people(store.snapshot(), "toy", run), Selection("toy"), "q1").human
     assert (human.teams, human.buzzes, human.survival) == (2, [], [0, 0, 0])
+    reasons = coverage(store.snapshot(), Selection("toy").for_metrics([CATALOGUE["accuracy"]])).apart
+    assert reasons[run] == "100 % of questions were heard without an answer", "nobody called a model"
 
 
 def test_answers_typed_faster_than_anybody_can_are_flagged():

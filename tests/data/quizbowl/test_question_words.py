@@ -97,7 +97,7 @@ def test_ticks_are_at_the_words_of_buzzes(store, folder):
     ]  # fmt: skip
     assert [(buzz.team, buzz.word) for buzz in shown.model_buzzes] == [("M1", 5)]
     first, second = markup(clue_text(shown, 0, quizbowl=True)).split("<li")[1:]
-    assert first.index("saw") < first.index("Ash: incorrect buzz at word 1") < first.index("<i>the\xa0sea</i>")
+    assert first.index("saw") < first.index("Ash: incorrect buzz at word 2") < first.index("<i>the\xa0sea</i>")
     assert "Birch" not in first and 'class="tick wrong"' in first
-    assert second.index("She") < second.index("Birch: correct buzz at word 3") < second.index("wept")
-    assert second.index("wept") < second.index("M1 (model): correct buzz at word 5") and 'class="tick right model"' in second
+    assert second.index("She") < second.index("Birch: correct buzz at word 4") < second.index("wept")
+    assert second.index("wept") < second.index("M1 (model): correct buzz after the end") and 'class="tick right model"' in second

@@ -21,7 +21,12 @@ from clueline.queries.engine.question_difficulties import selects_by_answers
 from clueline.queries.engine.rows import Responses, RowReader
 from clueline.queries.engine.run_columns import Arrays, Floats, batches_of_runs, float_array
 from clueline.queries.engine.runs_of_many_respondents import RespondentCells
-from clueline.queries.engine.selected_answers import chosen, counting_what_there_is, selection_clauses
+from clueline.queries.engine.selected_answers import (
+    chosen,
+    counting_what_there_is,
+    runs_without_confidence,
+    selection_clauses,
+)
 from clueline.queries.engine.units import read_units
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.query_time_limit import check_time_limit
@@ -52,6 +57,8 @@ def gather(
         f"{clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place", parameters
     )
     runs = snapshot.frame(f"{clauses} select * from chosen_runs order by place", parameters)
+    if silent := runs_without_confidence(snapshot, selection):
+        runs = runs.filter(~runs["run"].is_in(silent))
     reader = RowReader(snapshot, selection, metrics, questions, runs, responses, distributions)
     question_ids = questions["question_id"].to_numpy()
     units = read_units(snapshot, selection, question_ids)

@@ -291,7 +291,8 @@ def set_bounds(snapshot: Snapshot, selection: Selection, rows: Sequence[RunRow],
         for metric in metrics if len(lacking) else ():
             cell = row.metrics[metric.key]
             if metric.extremes is not None:
-                items = row.items if cell.value is not None else 0
+                # Without a value, what is stated are abstentions, which count 0.
+                items = row.items if cell.value is not None else len(stated)
                 bounds = mean_bounds(cell.value or 0.0, items, *metric.extremes(lacking, conventions))
             elif metric.bounds is not None:
                 bounds = metric.bounds(stated["confidence"].to_numpy(), stated["correct"].to_numpy(), lacking)

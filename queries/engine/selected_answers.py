@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clueline.data.duckdb_and_polars import SqlParameters, literal
 from clueline.data.store import Snapshot, once_per_snapshot
-from clueline.data.store.answer_states import OTHER_STATES, STATES, State, among_states
+from clueline.data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, STATES, State, among_states
 from clueline.queries.engine import run_columns
 from clueline.queries.engine.run_columns import ResponseOrder, response_values
 from clueline.queries.metrics.counted_answers import CountedAnswers
@@ -116,6 +116,18 @@ def counts_by_run(counts: pl.DataFrame) -> dict[str, dict[State, int]]:
     summed = counts.group_by("run").agg(pl.col(STATES).sum())
     of_runs = {run: dict(zip(STATES, of_run, strict=True)) for run, *of_run in summed.iter_rows()}
     return {run: states for run, states in of_runs.items() if any(states[state] for state in OTHER_STATES)}
+
+
+def runs_without_confidence(snapshot: Snapshot, selection: Selection) -> list[str]:
+    """Return the runs whose answers have no confidence and no score, if the metrics of a selection need one.
+
+    Where abstentions count as answers with confidence 0, these runs would have values of their abstentions alone.
+    """
+    if not selection.items.need_confidence or "abstained" not in selection.items.states:
+        return []
+    counts = counts_by_run(state_counts(snapshot, selection))
+    stated = {run for run, states in counts.items() if states["answered"] or states["scored"]}
+    return [run for run, states in counts.items() if run not in stated and any(states[state] for state in NO_CONFIDENCE)]
 
 
 class ItemFilter(NamedTuple):

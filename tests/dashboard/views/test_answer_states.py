@@ -74,6 +74,23 @@ def test_a_value_over_other_questions_than_its_row_says_over_how_many(app):
     assert "Accuracy is over 20 questions." in cited["methods"]
 
 
+def test_a_run_without_confidences_has_no_net_score_of_its_abstentions(tmp_path):
+    """It had 0, that of four abstentions, and was called almost never right, with 25 of 40 right."""
+    store, numbers = open_store(tmp_path / "store"), range(40)
+    questions = "question_id\n" + "".join(f"q{n}\n" for n in numbers)
+    put(store, write(tmp_path / "quiz", {"dataset": "quiz", "kind": "single"}, questions=questions, clues=None))
+    states = ("abstained" if n >= 36 else "no_confidence" for n in numbers)
+    (tmp_path / "plain.csv").write_text(HEAD + "".join(f"q{n},x,,{int(n < 25)},{s}\n" for n, s in enumerate(states)))
+    put(store, tmp_path / "plain.csv", dataset="quiz", model="plain")
+    client = create_app(Settings(store=store.url, workers=1)).test_client()
+    (row,) = client.get("/api/v1/leaderboard?dataset=quiz&metrics=net_score,accuracy,attempted").json["rows"]
+    net, accuracy, attempted = (row["metrics"][key] for key in ("net_score", "accuracy", "attempted"))
+    assert net["value"] is None and "confidence" in net["missing"] and row["note"] is None
+    assert (net["bound_low"], net["bound_high"]) == pytest.approx((-11 / 40, 25 / 40))
+    assert (accuracy["value"], accuracy["questions"], attempted["value"]) == (25 / 40, 40, 36 / 40)
+    assert client.get("/api/v1/runs?dataset=quiz").status_code == 200
+
+
 def test_the_picture_of_confidence_and_accuracy_is_of_the_same_answers(app):
     """A dot and its ring differ by the overconfidence that the table shows beside them."""
     board = app.test_client().get("/api/v1/leaderboard?dataset=quiz&metrics=accuracy_scored,mean_confidence,overconfidence").json

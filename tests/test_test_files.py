@@ -50,6 +50,47 @@ def test_nothing_private_is_used(files):
         assert [name for name in [*foreign, *imported_names(nodes)] if re.match("_[^_]", name)] == [], path
 
 
+OUTSIDE = "tests/real/conftest.py"  # its fixture skips the tests of what is not there
+
+
+def ways_out(path, nodes):
+    """Yield the expressions and texts of a test file that lead to what lies beside the checkout."""
+    depth = path.count("/")  # parents[depth] of the file is the checkout
+    for node in nodes:
+        text = ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Subscript, ast.BinOp)) else ""
+        match node:
+            case ast.Attribute(value=ast.Name(id="ROOT"), attr="parent" | "parents"):
+                yield text
+            case ast.Subscript(slice=ast.Constant(value=int(above))) if "__file__" in text and above > depth:
+                yield text
+            case ast.BinOp(op=ast.Div(), right=ast.Constant(value="shared")):
+                yield text
+            case ast.Constant(value=str(value)) if re.search(r"\.\./shared\b|/shared/(data|published|tables)\b", value):
+                yield value
+
+
+def test_only_the_real_tests_look_beside_the_checkout(files):
+    """A clone with nothing beside it passes: what is elsewhere is asked for in one place, which skips."""
+    here = "tests/test_test_files.py"  # its examples
+    leaving = {path: ways for path, nodes in files.items() if path != here and (ways := [*ways_out(path, nodes)])}
+    assert [*leaving] == [OUTSIDE]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ROOT.parent / 'x'",
+        "ROOT.parents[0]",
+        "Path(__file__).parents[3]",
+        "open('../shared/tables/a.csv')",
+        "Path('/srv/shared/data')",
+        "folder / 'shared'",
+    ],
+)
+def test_ways_out_are_found(line):
+    assert [*ways_out("tests/data/test_x.py", ast.walk(ast.parse(line)))]
+
+
 def test_folders_are_those_of_the_packages(files):
     folders = {path.rpartition("/")[0].removeprefix("tests/") for path in files}
     assert [name for name in sorted(folders) if name.partition("/")[0] in MIRRORED and not (ROOT / name).is_dir()] == []

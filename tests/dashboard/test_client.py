@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 from clueline.dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
+from tests.helpers.invented_tables import draw_tables
 from tests.helpers.notebooks import run_notebook
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port, serving
-from tests.helpers.study_tables import FIGURES, FOLDER, expected_runs, same_figures, words_of
+from tests.helpers.study_tables import FIGURES, same_figures, words_of
 from tests.helpers.uploads import upload_client
 
 NOTEBOOK = methodcaller("_repr_html_")  # what notebooks ask an object for
@@ -133,16 +134,17 @@ def test_a_frame_of_another_project_makes_its_dataset(client):
 
 
 @pytest.mark.parametrize("name", ["workbook.xlsx", "stated_in_words.csv"])
-def test_tables_of_studies_upload_as_they_are(client, name):
+def test_tables_of_studies_upload_as_they_are(client, tmp_path, name):
     """One call: dataset, runs and columns are found, and the figures are those of numpy. Only words have to be stated.
 
     The other tables: ``tests/data/readers/table/test_study_tables.py``.
     """
+    expected = draw_tables(tmp_path, 1)[name]
     options = {"words": ",".join(f"{word}={value}" for word, value in words_of(name))} if words_of(name) else {}
     dataset = f"study-{name.partition('.')[0].replace('_', '-')}"
-    upload = client.upload(FOLDER / name, dataset, **options)
+    upload = client.upload(tmp_path / name, dataset, **options)
     assert upload.new
-    assert same_figures(figures_of(client, dataset, upload.runs["run"]), expected_runs(name))
+    assert same_figures(figures_of(client, dataset, upload.runs["run"]), expected)
 
 
 def figures_of(client, dataset, runs):

@@ -1,4 +1,4 @@
-"""Invented tables in the shapes in which calibration studies release them, drawn anew, and the figures of what was imported."""
+"""The tables of ``invented_tables`` with other names, columns and encodings, and the figures of what was imported."""
 
 import csv
 import io
@@ -6,21 +6,17 @@ import json
 import random
 import re
 import shlex
-import zipfile
 from importlib.util import find_spec
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import numpy as np
 
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.selection import Selection
-from tests.helpers.paths import ROOT
+from tests.helpers.invented_tables import WORDS, write_workbook
 
-FOLDER = ROOT.parent / "shared" / "tables"
 FIGURES = ("accuracy", "mean_confidence", "brier", "ece", "auroc")
-WORDS = (("very uncertain", 0.1), ("somewhat uncertain", 0.4), ("somewhat certain", 0.7), ("very certain", 0.95))
 # Other names that studies give to a column.
 NAMES = {
     "category": ["topic", "domain"], "correct_answer": ["gold", "ground_truth", "answer_key", "y_true"],
@@ -68,27 +64,6 @@ FURTHER = {  # columns that tables of studies also have
     "created": lambda draw, n: f"2026-11-{1 + n % 28:02}T10:00:00",
     "batch": lambda draw, n: str(n // 10), "comment": lambda draw, n: draw.choice(["", "checked"]),
 }  # fmt: skip
-
-
-def draw_tables(folder: Path, seed: int) -> dict:
-    """Write the tables with another seed, and return the figures that numpy computes."""
-    source = (FOLDER / "make.py").read_text(encoding="utf-8").replace("20261125)", f"{seed})")
-    script = folder / "make.py"
-    script.write_text(source.partition("# 12 A workbook")[0], encoding="utf-8")
-    names = {"__file__": str(script), "__name__": "drawn"}
-    exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), names)
-    expected, sheets, c, y = names["expected"], {}, names["c"], names["y"]
-    expected["workbook.xlsx"] = {}
-    for k, model in enumerate(("invented-small", "invented-large")):
-        sure, right = np.round(c[40 * k : 40 * k + 40], 2), y[40 * k : 40 * k + 40]
-        expected["workbook.xlsx"][model] = names["figures"](sure, right)
-        rows = [
-            [i + 1, names["ask"](i), f"word{i if right[i] else i + 1}", f"word{i}", float(sure[i]), "yes" if right[i] else "no"]
-            for i in range(40)
-        ]
-        sheets[model] = [[f"Results of {model}"], ["Item", "Question", "Model answer", "Gold", "How sure?", "OK?"], *rows]
-    write_workbook(folder / "workbook.xlsx", sheets)
-    return expected
 
 
 def renamed(name: str, draw: random.Random, taken: set[str]) -> str:
@@ -153,31 +128,6 @@ def change_book(path: Path, draw: random.Random) -> tuple[Path, dict[str, str]]:
     return path.with_name("drawn.xlsx"), was
 
 
-def write_workbook(path: Path, sheets: dict[str, list]) -> None:
-    """Write a workbook with the rows of each sheet: numbers as such, also those that are given as text."""
-    kinds = "http://schemas.openxmlformats.org/{}/2006/{}"
-    main, links = kinds.format("spreadsheetml", "main"), kinds.format("officeDocument", "relationships")
-
-    def cell(value: object) -> str:
-        if re.fullmatch(r"-?[\d.]+(e-\d+)?", str(value)):
-            return f"<c><v>{value}</v></c>"
-        return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(str(value))}</t></is></c>'
-
-    names = [(n, name) for n, name in enumerate(sheets, start=1)]
-    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in names)
-    related = "".join(f'<Relationship Id="rId{n}" Type="{links}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n, _ in names)
-    packages = kinds.format("package", "relationships")
-    root = f'<Relationship Id="rId1" Type="{links}/officeDocument" Target="xl/workbook.xml"/>'
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("_rels/.rels", f'<Relationships xmlns="{packages}">{root}</Relationships>')
-        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>{listed}</sheets></workbook>')
-        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{packages}">{related}</Relationships>')
-        for n, name in names:
-            text = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in sheets[name])
-            sheet = f'<worksheet xmlns="{main}"><sheetData>{text}</sheetData></worksheet>'
-            archive.writestr(f"xl/worksheets/sheet{n}.xml", sheet)
-
-
 def answer_of(message: str, was: dict[str, str]) -> list[str]:
     """Return the command of a message that asks about one column, with the answer that fits what the column was."""
     command, others = re.search(r"^For example: clueline (.*)(?:\ninstead .*: (.*))?", message, re.M).groups()
@@ -200,25 +150,9 @@ def figures(store) -> list[dict[str, float | None]]:
     return measured
 
 
-def names_of_tables() -> list[str]:
-    """Return the file names of the tables that go in, some of them with words of confidence that have to be stated."""
-    return sorted(path.name for path in FOLDER.glob("*.*") if path.suffix not in (".py", ".json"))
-
-
 def words_of(name: str) -> tuple[tuple[str, float], ...]:
     """Return what words of confidence mean in a table."""
     return WORDS if name == "stated_in_words.csv" else ()
-
-
-def expected_runs(name: str) -> list[dict[str, float]]:
-    """Return the figures of each run of a table, as numpy computes them."""
-    return list(json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))[name].values())
-
-
-def expected_figures(expected: dict[str, float]) -> dict[str, float]:
-    """Return the figures that a run should have, by the keys of metrics."""
-    accuracy = expected.get("accuracy", expected.get("accuracy_of_all_answers", expected.get("accuracy_at_half")))
-    return {key: expected[key] for key in FIGURES if key in expected} | {"accuracy": accuracy}
 
 
 def same_figures(measured: list[dict], expected: list[dict]) -> bool:
@@ -227,5 +161,4 @@ def same_figures(measured: list[dict], expected: list[dict]) -> bool:
     def fits(one, other):
         return all(one[key] is not None and np.isclose(one[key], value, rtol=0, atol=1e-9) for key, value in other.items())
 
-    wanted = [expected_figures(run) for run in expected]
-    return len(measured) == len(wanted) and all(any(fits(one, other) for one in measured) for other in wanted)
+    return len(measured) == len(expected) and all(any(fits(one, other) for one in measured) for other in expected)

@@ -1,4 +1,4 @@
-"""Fixtures for tests with real data, which lies next to the checkout. Without the data, these tests are skipped."""
+"""The one way to what lies next to the checkout: ``shared``. Without it, the tests that ask for it are skipped."""
 
 import pytest
 
@@ -26,12 +26,6 @@ def shared():
 def published(shared):
     """Return a function that gives the rows of a table of numbers that were collected from the papers."""
     return lambda name: records((shared("../published") / f"{name}.csv").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def released(shared):
-    """Buzzes of GRACE, as they were released."""
-    return records((shared("grace") / "grace_buzzes_notext.csv").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

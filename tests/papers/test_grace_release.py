@@ -9,20 +9,18 @@ from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
 from tests.helpers.encrypted_zips import encrypted_zip
 
-pytestmark = pytest.mark.real
-
 
 @pytest.fixture(scope="module")
 def imported(store, released, tmp_path_factory):
     tossups = {}
     for row in released:
-        key = (row["packet"], row["tossup_index"])
-        text = " ".join(f"word{n}{'.' if n % 20 == 19 else ''}".capitalize() for n in range(int(row["n_words"])))
+        key = (row["packet"], row["question"])
+        text = " ".join(f"word{n}{'.' if n % 20 == 19 else ''}".capitalize() for n in range(int(row["words"])))
         tossup = tossups.setdefault(
             key,
-            {"tossup_index": row["tossup_index"], "category": row["category"], "question": text, "answer": "?", "position": []},
+            {"tossup_index": row["question"], "category": row["category"], "question": text, "answer": "?", "position": []},
         )
-        tossup["position"].append({row["word_index"]: f"[{row['team']}, {'+' if row['correct'] == '1' else '-'}]"})
+        tossup["position"].append({row["word"]: f"[{row['team']}, {'+' if row['correct'] == '1' else '-'}]"})
     packets = defaultdict(list)
     for (packet, _), tossup in tossups.items():
         packets[f"packet{packet}_buzzpoints.json"].append(tossup)
@@ -54,7 +52,7 @@ def test_teams_hear_only_packets_they_buzzed_in(imported, released):
 def test_buzzes_are_at_their_words(imported, released):
     stored = imported.rows("select question_id, team, word, correct from buzzes")
     assert sorted(stored) == sorted(
-        (f"{row['packet']}/{row['tossup_index']}", row["team"], int(row["word_index"]), row["correct"] == "1") for row in released
+        (f"{row['packet']}/{row['question']}", row["team"], int(row["word"]), row["correct"] == "1") for row in released
     )
     lengths = dict(imported.rows("select question_id, max(word_end) from clues group by 1"))
-    assert {f"{row['packet']}/{row['tossup_index']}": int(row["n_words"]) for row in released} == lengths
+    assert {f"{row['packet']}/{row['question']}": int(row["words"]) for row in released} == lengths

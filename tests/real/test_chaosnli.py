@@ -5,15 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
-from clueline.queries.human_votes import people
 from clueline.queries.leaderboard import leaderboard
-from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics import METRICS
 from clueline.queries.metrics.kernels import bins, distributions
-from clueline.queries.recalibration import recalibration
 from clueline.queries.selection import Selection
 from tests.helpers.run_tables import with_runs
 
@@ -106,13 +103,6 @@ def test_figures_that_came_with_the_data(board):
     assert round(board["Oracle"].metrics["ece"].value, 3) == 0.245
 
 
-def test_the_oracle_is_what_people_said(board):
-    values = {key: cell.value for key, cell in board["Oracle"].metrics.items()}
-    assert [values[key] for key in ("accuracy", "rank_cs", "rank_cs_tied")] == [1, 1, 1]
-    # The shares are hundredths, so their differences from votes / 100 are rounding.
-    assert [values[key] for key in ("dist_ce", "ent_ce", "ent_ce_abs")] == pytest.approx([0, 0, 0], abs=1e-15)
-
-
 # Distance of a figure of the paper from ours, where it is more than rounding. The divergences of the paper are of seed 0 alone
 # and depend on the draw of the reference: see ``test_table_2_is_of_seed_0_at_t_2``.
 APART = {
@@ -136,21 +126,6 @@ def test_published_figures(board, published):
         assert mean == pytest.approx(float(row["value"]), abs=APART.get((model, key), rounding)), (model, key)
 
 
-def test_the_temperature_of_a_run_is_that_of_its_logits(store, board, shared, items):
-    """Fitted to the whole distribution. The confidence alone would give 3.6 for seed 0."""
-    gold = np.array(["enc".index(item["majority_label"]) for item in items])
-    runs = {run.model: run for run in recalibration(store.snapshot(), CHAOS, "temperature", [CATALOGUE["dist_ce"]]).runs}
-    for seed in SEEDS:
-        run, scores = runs[f"RoBERTa-{seed}"], logits(shared, items, seed)
-
-        def loss(t, scores=scores):
-            return -np.log(softmax(scores, t)[np.arange(len(gold)), gold]).sum()
-
-        best = minimize_scalar(loss, bounds=(1, 4), method="bounded").x
-        assert run.fitted_to == "whole distribution" and 1 / run.slope == pytest.approx(best, abs=0.002)
-        assert run.metrics["dist_ce"].after < run.metrics["dist_ce"].before
-
-
 def test_another_order_of_the_classes_would_rank_otherwise(store, board, items):
     """RankCS in the paper sorts in ascending order, in ChaosNLI's order of classes. Any other choice gives another figure."""
     stated = dict(
@@ -166,21 +141,6 @@ def test_another_order_of_the_classes_would_rank_otherwise(store, board, items):
 
     assert board["RoBERTa-0"].metrics["rank_cs"].value == score(1, [0, 1, 2]) == pytest.approx(0.6255, abs=5e-5)
     assert {round(score(-1, [0, 1, 2]), 3), round(score(1, [0, 2, 1]), 3), round(score(1, [2, 1, 0]), 3)} == {0.636, 0.637}
-
-
-@pytest.mark.parametrize("binning", ["width10", "mass15"])
-def test_people(store, board, binning):
-    answer = people(store.snapshot(), CHAOS.replace(conventions=Conventions(binning)))
-    rows = {row.model: row for row in answer.rows}
-    references = {tuple(row.reference.distance) for row in answer.rows}
-    assert len(references) == 1  # the same draw for every run
-    for model, row in rows.items():
-        cells = board[model].metrics
-        assert row.histograms.items == row.reference.items == ITEMS
-        gap = sum(abs(a - b) for a, b in zip(row.histograms.distance, row.reference.distance, strict=True)) / 2 / ITEMS
-        assert gap == pytest.approx(cells["tvd_ref"].value)
-        assert row.histograms.ranking[0] / ITEMS == pytest.approx(cells["rank_cs"].value)
-        assert sum(bin_.items for part in row.classes for bin_ in part.bins) == 3 * ITEMS
 
 
 # -- seed 0 at T = 1 and T = 2, as the paper's figures and its table 2 have it ------------------------------------------

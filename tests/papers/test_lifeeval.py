@@ -1,26 +1,21 @@
-"""The release of LifeEval: its import, the bundled files that are made of it, and the figures and tables of the paper."""
+"""The figures and tables of LifeEval's paper, from the bundled answers, which ``tests/real`` compares with the release."""
 
-import json
 from collections import defaultdict
 
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from scipy.stats import linregress
 
-from clueline.data.importing.ingest import import_paths
-from clueline.data.importing.staging import ImportOptions
+from clueline.data.life_table import best_guess
 from clueline.data.sample import make_lifeeval
+from clueline.data.store import open_store
 from clueline.data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
 from clueline.queries.reliability import reliability
 from clueline.queries.selection import Selection, read_facets, read_selection
-from tests.helpers.bundle_factory import records
 from tests.helpers.run_tables import with_runs
-
-pytestmark = pytest.mark.real
 
 # Names of the eleven models in the paper, and in the release.
 NAMES = {
@@ -39,42 +34,15 @@ PUBLISHED = {
     "o3-2025-04-16": (761, 0.542, 0.030, 0.541, 0.719, 0.188),
     "Meta-Llama-3.1-8B-Instruct": (800, 0.486, 0.136, 0.599, 1.000, 0.938),
 }
-MODELS = "dataset = 'lifeeval' and not respondents"
+BUNDLED = make_lifeeval.FOLDER.parent
+MODELS = "dataset = 'lifeeval' and elicitation = 'verbalized' and model <> 'People'"  # not the reference forecasters
 KEYS = ("accuracy", "ece", "mean_confidence", "pct_rounded", "hard_easy_slope")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The folder for bundles that are made of the release."""
-    return tmp_path_factory.mktemp("made")
-
-
-@pytest.fixture(scope="module")
-def imported(store, shared, made):
-    """Reports by the names of files, after the import of the whole release by which the bundles are made."""
-    reports = {}
-
-    def kept(opened, paths, options):
-        reports[paths[-1].stem] = import_paths(opened, paths, options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(make_lifeeval, "open_store", lambda path, threads: store)
-        patch.setattr(make_lifeeval, "import_paths", kept)
-        make_lifeeval.make_released(shared("lifeeval"), made)
-    return reports
-
-
-def test_the_release_gives_the_bundled_files_again(imported, made):
-    files = sorted(path.relative_to(made) for path in made.rglob("*.*"))
-    bundled = make_lifeeval.FOLDER.parent
-    report = imported["llm-confidence-correct"]
-    assert report.repaired == {} and report.warnings == []
-    assert len(files) == 2 + 3 * 5 and sum((bundled / path).stat().st_size for path in files) < 1_500_000
-    for path in files:
-        if path.suffix == ".parquet":
-            assert_frame_equal(pl.read_parquet(made / path), pl.read_parquet(bundled / path))
-        else:
-            assert (made / path).read_bytes() == (bundled / path).read_bytes()
+def store(first_start):
+    """A store with the bundled datasets."""
+    return open_store(first_start, threads=1)
 
 
 def selected(snapshot, dataset, *pairs):
@@ -88,11 +56,11 @@ def of_models(snapshot, *pairs):
 
 
 @pytest.fixture(scope="module")
-def board(store, imported):
+def board(store):
     return {row.model: row for row in of_models(store.snapshot(), ("binning", "width10+1"), ("common", "0")).rows}
 
 
-def test_every_model_is_a_run(store, imported, board):
+def test_every_model_is_a_run(store, board):
     assert set(board) == {*NAMES.values()}
     snapshot = store.snapshot()
     assert snapshot.rows(
@@ -134,26 +102,7 @@ def test_the_error_of_the_slope_is_that_of_scipy(store, board):
         assert slope == pytest.approx([fit.slope, fit.stderr], abs=1e-10)
 
 
-def test_skipped_rows_are_reported(store, imported):
-    sql = f"select model, skipped, items, no_confidence + unparsed, missing_questions, failed from runs where {MODELS}"
-    for model, skipped, items, other, missing, failed in store.snapshot().rows(sql):
-        counts = json.loads(skipped) if skipped else {}
-        assert items + other + missing == 808
-        # Some rows of a question were followed by another try; o3's file also lacks rows.
-        assert sum(counts.values()) == other + failed or model.startswith("o3"), model
-        line = imported[f"life_eval_{model}"].lines[-1]
-        assert all(f"{count:,} row{'s' * (count > 1)}: {reason}" in line for reason, count in counts.items())
-
-
-def test_the_same_files_again_change_nothing(store, imported, shared):
-    version = store.version()
-    path = shared("lifeeval") / "answers" / "life_eval_gpt-4o.csv"
-    report = import_paths(store, [shared("lifeeval") / "life_eval_formatted.csv", path], ImportOptions(model="gpt-4o"))
-    assert report.runs == imported["life_eval_gpt-4o"].runs
-    assert store.version() == version
-
-
-def test_mean_difficulty(store, imported):
+def test_mean_difficulty(store):
     rows = store.snapshot().rows(
         """select radius, avg(1 - difficulty) from questions where dataset = 'lifeeval'
         group by rollup (radius) order by radius nulls first"""
@@ -202,7 +151,7 @@ class CommonAnswers:
 
 
 @pytest.fixture(scope="module")
-def common(store, imported):
+def common(store):
     rows = with_runs(store.snapshot()).rows(
         f"""with answers as (
             select model, question_id, r.confidence, r.correct from responses r join runs using (dataset, run)
@@ -223,7 +172,7 @@ def table_2(published):
     return [row for row in published("published_metrics") if row["paper"].startswith("LifeEval") and row["table"] == "Table 2"]
 
 
-def test_table_2_to_the_last_digit(store, imported, common, table_2):
+def test_table_2_to_the_last_digit(store, common, table_2):
     """By default, the common questions of the leaderboard are those of the paper. Only the test of rounding differs."""
     board = of_models(store.snapshot(), ("binning", "width10r"))
     assert (board.questions, board.common) == (808, COMMON)
@@ -260,7 +209,7 @@ def test_rounding_in_floats_misses_multiples(common):
     assert 100 * 0.55 % 5 != 0 and any(answers.metric("pct_rounded") > answers.rounded() for answers in common.values())
 
 
-def test_figures_of_the_text(common, table_2, shared, published):
+def test_figures_of_the_text(store, common, table_2, published):
     printed = {row["quantity"]: row["printed"] for row in published("lifeeval_text_numbers")}
     kinds = {row["model"]: row["slice"] for row in table_2}
     by_kind = {kind: [common[name] for name in common if kinds[name] == kind] for kind in ("chat", "reasoning")}
@@ -279,7 +228,7 @@ def test_figures_of_the_text(common, table_2, shared, published):
         "% rounded, reasoning": 100 * np.mean([answers.rounded() for answers in by_kind["reasoning"]]),
         "mean correlation, reasoning": np.mean([answers.metric("correlation") for answers in by_kind["reasoning"]]),
         "mean correlation, others": np.mean([answers.metric("correlation") for answers in by_kind["chat"]]),
-        "HaluEval accuracy": 100 * accuracy_of_common_questions(shared, "halu_eval_qa"),
+        "HaluEval accuracy": 100 * accuracy_of_common_questions(store, "lifeeval-halu-eval-qa"),
     }
     counts = {"responses judged", "no evidence"}  # tested below
     assert printed.keys() == computed.keys() | counts | NOT_RECOMPUTED.keys()
@@ -288,17 +237,22 @@ def test_figures_of_the_text(common, table_2, shared, published):
         assert abs(value - float(text)) <= 0.5 * 10.0 ** -len(text.partition(".")[2]), quantity
 
 
-def accuracy_of_common_questions(shared, question_set):
+def accuracy_of_common_questions(store, dataset):
     """Return the accuracy on the questions of another set that all eleven models answered."""
-    grades = defaultdict(list)
-    for row in records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8")):
-        if row["qset"] == question_set:
-            grades[row["question_id"]].append(row["correct"] == "TRUE")
-    return np.mean([np.mean(values) for values in grades.values() if len(values) == 11])
+    ((accuracy,),) = with_runs(store.snapshot()).rows(
+        """with questions as (
+            select avg(r.correct) as correct from responses r join runs using (dataset, run)
+            where dataset = $dataset and elicitation = 'verbalized' and not r.failed group by question_id having count(*) = 11
+        )
+        select avg(correct) from questions""",
+        {"dataset": dataset},
+    )
+    return accuracy
 
 
-def test_lsat_accuracy_is_near_but_not_the_printed_one(shared):
-    assert accuracy_of_common_questions(shared, "lsat_ar_test") == pytest.approx(0.584, abs=5e-4)  # printed: 58.6 %
+def test_lsat_accuracy_is_near_but_not_the_printed_one(store):
+    accuracy = accuracy_of_common_questions(store, "lifeeval-lsat-ar-test")
+    assert accuracy == pytest.approx(0.584, abs=5e-4)  # printed: 58.6 %
 
 
 def test_counts_of_the_appendix(common, published):
@@ -311,11 +265,20 @@ def test_counts_of_the_appendix(common, published):
     assert f"({6244 / judged:.1%})" in printed["flagged by keywords"]
 
 
-def test_the_answers_of_people(imported, store):
+def test_published_best_ages(published):
+    rows = published("lifeeval_best_ages")
+    assert len(rows) == 88
+    for row in rows:
+        best, probability = best_guess(int(row["radius"]), int(row["minimum_age"]), row["sex"])
+        assert probability == pytest.approx(float(row["probability"]), abs=1e-6), row
+        # Several ages are equally good if everybody is within the radius.
+        assert best == int(row["best_age"]) or probability > 1 - 1e-6, row
+
+
+def test_the_answers_of_people(store):
     snapshot = with_runs(store)
-    ((run, *facts),) = snapshot.rows("select run, model, items, questions, samples, failed from runs where respondents")
-    assert facts == ["People", 980, 88, 19, 0]
-    assert snapshot.rows("select count(distinct sample) from responses where run = $run", {"run": run}) == [(98,)]
+    ((run, *facts),) = snapshot.rows("select run, items, questions, samples, failed from runs where model = 'People'")
+    assert facts == [980, 88, 19, 0]
     # No guess is more probable by the life table than the best guess, which the file states correctly.
     best = snapshot.rows(
         """select max(correct - (1 - difficulty)) from responses join questions using (dataset, question_id) where run = $run""",
@@ -350,12 +313,7 @@ ECE = {
 
 
 @pytest.fixture(scope="module")
-def pairs(shared):
-    return records((shared("lifeeval") / "llm-confidence-correct.csv").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def snapshot(store, imported):
+def snapshot(store):
     return store.snapshot()
 
 
@@ -364,32 +322,12 @@ def gaps(snapshot, metric, printed, scale=1.0):
     result = {}
     for name, values in printed.items():
         selection = Selection(
-            f"lifeeval-{name}", elicitation=("stated",), common="all", conventions=Conventions(binning="width10r")
+            f"lifeeval-{name}", elicitation=("verbalized",), common="all", conventions=Conventions(binning="width10r")
         )
         rows = {row.model: row.metrics[metric].value for row in leaderboard(snapshot, selection, [CATALOGUE[metric]]).rows}
         assert rows.keys() == {*OF_TABLES}
         result[name] = [abs(scale * rows[model] - value) for model, value in zip(OF_TABLES, values, strict=True)]
     return result
-
-
-def test_pairs_are_those_of_the_release(pairs, snapshot):
-    """Counts and means of every model on every set, by numpy from the released file."""
-    expected, of_runs = {}, defaultdict(list)
-    for row in pairs:
-        for column, elicitation in (("stated_confidence", "stated"), ("chosen_token_confidence", "token")):
-            if row[column] != "NA":
-                key = f"lifeeval-{row['qset'].replace('_', '-')}", row["llm"], elicitation
-                of_runs[key].append((float(row[column]), row["correct"] == "TRUE"))
-    for key, items in of_runs.items():
-        confidence, correct = np.array(items).T
-        expected[key] = [len(items), confidence.mean(), correct.mean(), ((confidence - correct) ** 2).mean()]
-    stored = {}
-    for dataset in sorted({key[0] for key in of_runs}):
-        metrics = [CATALOGUE[key] for key in ("mean_confidence", "accuracy", "brier")]
-        for row in leaderboard(snapshot, selected(snapshot, dataset, ("common", "0")), metrics).rows:
-            stored[dataset, row.model, row.elicitation] = [row.items, *(row.metrics[metric.key].value for metric in metrics)]
-    assert len(pairs) == 72_185 and stored.keys() == expected.keys() and len(stored) == 63
-    assert stored == {key: pytest.approx(values, abs=1e-12) for key, values in expected.items()}
 
 
 def agreeing(values, step):
@@ -415,17 +353,17 @@ def test_ece_by_set_is_figure_12(snapshot):
     assert max(apart["halu-eval-qa"]) < 0.031 and max(apart["lsat-ar-test"]) < 0.031
 
 
-def test_reliability_by_set_is_figure_9(pairs, snapshot):
+def test_reliability_by_set_is_figure_9(snapshot):
     """The bins of every model on every set are compared with bins counted from the file."""
-    answers = defaultdict(dict)
-    for row in pairs:
-        answer = (float(row["stated_confidence"]), row["correct"] == "TRUE")
-        answers[row["qset"]].setdefault(row["llm"], {})[row["question_id"]] = answer
     compared = 0
-    for name, of_models in answers.items():
+    for dataset in (f"lifeeval-{name}" for name in ECE):
+        of_models = defaultdict(dict)
+        answers = pl.read_parquet(BUNDLED / dataset / "responses" / "models.parquet").filter(elicitation="verbalized")
+        for row in answers.iter_rows(named=True):
+            of_models[row["model"]][row["question_id"]] = (row["confidence"], bool(row["correct"]))
         selection = Selection(
-            f"lifeeval-{name.replace('_', '-')}",
-            elicitation=("stated",),
+            dataset,
+            elicitation=("verbalized",),
             common="all",
             conventions=Conventions(binning="width10+1"),
         )

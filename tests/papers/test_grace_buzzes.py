@@ -13,8 +13,6 @@ from clueline.queries.buzzing import Rules, accuracy_by_fraction, buzz
 from clueline.queries.selection import Selection
 from tests.helpers.small_store import write_csv
 
-pytestmark = pytest.mark.real
-
 CLUE = 20  # words
 
 
@@ -22,15 +20,15 @@ def bundle(folder, released, *, models=True):
     """Write the release as a bundle. The words of a question are placeholders, and its clues are 20 words long."""
     folder.mkdir()
     (folder / "dataset.json").write_text(json.dumps({"dataset": folder.name, "kind": "incremental"}))
-    questions = {f"{row['packet']}/{row['tossup_index']}": row for row in released}
-    ends = {q: [*range(CLUE, int(row["n_words"]), CLUE), int(row["n_words"])] for q, row in questions.items()}
+    questions = {f"{row['packet']}/{row['question']}": row for row in released}
+    ends = {q: [*range(CLUE, int(row["words"]), CLUE), int(row["words"])] for q, row in questions.items()}
     write_csv(folder / "questions.csv", ["question_id", "subcategory"], [(q, row["category"]) for q, row in questions.items()])
     texts = [(q, t, "word " * (end - start)) for q, to in ends.items() for t, (start, end) in enumerate(pairwise([0, *to]))]
     write_csv(folder / "clues.csv", ["question_id", "clue", "text"], texts)
     kinds = {"H": "human", "M": "model"}
-    rows = [(f"{r['packet']}/{r['tossup_index']}", "game", r["team"], r) for r in released if models or r["team_kind"] == "H"]
+    rows = [(f"{r['packet']}/{r['question']}", "game", r["team"], r) for r in released if models or r["team_kind"] == "H"]
     heard, buzzed = ([[*place, *values(row)] for *place, row in rows] for values in (
-        lambda row: [kinds[row["team_kind"]]], lambda row: [row["word_index"], row["correct"]],
+        lambda row: [kinds[row["team_kind"]]], lambda row: [row["word"], row["correct"]],
     ))  # fmt: skip
     write_csv(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], heard)
     write_csv(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzed)
@@ -58,7 +56,7 @@ def test_curves_count_what_the_release_says(imported, released):
     buzzes = defaultdict(list)
     for row in released:
         if row["team_kind"] == "H":
-            buzzes[f"{row['packet']}/{row['tossup_index']}"].append((int(row["word_index"]), int(row["correct"])))
+            buzzes[f"{row['packet']}/{row['question']}"].append((int(row["word"]), int(row["correct"])))
     curves = imported.rows("""select c.question_id, c.word_end, h.teams, h.buzz_share, h.release_share, h.team_share, h.survival
         from curves h join clues c using (dataset, question_id, clue) where dataset = 'grace'""")
     for question, end, teams, buzz_share, release_share, team_share, survival in curves:
@@ -80,7 +78,7 @@ def tallies(released, kind):
     for row in released:
         if row["team_kind"] == kind:
             # Word n_words - 1 is the end of the question.
-            buzzes[row["team"]].append((int(row["word_index"]) + 1, int(row["n_words"]), int(row["correct"])))
+            buzzes[row["team"]].append((int(row["word"]) + 1, int(row["words"]), int(row["correct"])))
     return buzzes
 
 
@@ -119,8 +117,8 @@ def test_people_answer_correctly_by_each_fraction(imported, released):
     by_question = defaultdict(list)
     for row in released:
         if row["team_kind"] == "H":
-            words = int(row["word_index"]) + 1
-            by_question[row["packet"], row["tossup_index"]].append((words, int(row["n_words"]), int(row["correct"])))
+            words = int(row["word"]) + 1
+            by_question[row["packet"], row["question"]].append((words, int(row["words"]), int(row["correct"])))
     (people, *_) = accuracy_by_fraction(imported, Selection("grace")).teams
     for at, fifth in zip(people.fractions, range(1, 6), strict=True):
         shares = [

@@ -15,8 +15,6 @@ from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import records
 from tests.helpers.small_store import write_csv
 
-pytestmark = pytest.mark.real
-
 # Correct and incorrect buzzes at each clue, and the number of teams that never buzz. In table 6, h is correct / all buzzes so
 # far (0.1, 0.2, 0.5, 0.9); in table 7, the increments are correct buzzes / teams (0.1, 0.1, 0.2, 0.3).
 PEOPLE = {"six": ([(1, 9), (2, 3), (12, 3), (120, 0)], 0), "seven": ([(1, 0), (1, 0), (2, 0), (3, 0)], 3)}

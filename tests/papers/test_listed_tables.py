@@ -39,7 +39,6 @@ def test_every_published_table_is_listed():
     assert tables and [table for paper, table in tables if table not in section(paper)] == []
 
 
-@pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "place"), [("baan_figure_numbers", "place"), ("lifeeval_text_numbers", "place"), ("published_metrics", "table")]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -25,7 +26,9 @@ from clueline.data.plurals import counted
 from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Snapshot, Store, StoreError, open_store
 from clueline.queries.compare import Difference, comparison
+from clueline.queries.completeness import Completeness, completeness
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.common_questions import MIN_SHARE
 from clueline.queries.engine.inference import SMALL_SAMPLE
 from clueline.queries.engine.multiple_comparisons import holm
 from clueline.queries.leaderboard import LeaderboardRow, leaderboard
@@ -61,10 +64,10 @@ class Limit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A rule for a run: its text without the metric, what was measured, and what follows, which begins with holds or fails."""
+    """A rule for a run: what it is about, its text, what was measured, and what follows, which begins with holds or fails."""
 
     run: IncomingRun
-    metric: Metric
+    about: str
     rule: str
     measured: str
     says: str
@@ -75,7 +78,7 @@ class Verdict(NamedTuple):
 
     @property
     def line(self) -> str:
-        return f"{self.metric.label} {self.measured}, {self.rule}: {self.says}"
+        return f"{self.about} {self.measured}, {self.rule}: {self.says}"
 
 
 def _read_metric(key: str) -> Metric:
@@ -114,6 +117,14 @@ def _read_compared(context: click.Context, parameter: click.Parameter, keys: tup
 @click.option("--min", "least", metavar="METRIC=X", multiple=True, callback=_read_limits, help="At least X; can be repeated.")
 @click.option("--not-worse", metavar="METRIC", multiple=True, callback=_read_compared, help="Not worse than the baseline.")
 @click.option("--baseline", metavar="RUN|FILE", help="A run of the store, or a file with the answers of one run.")
+@click.option(
+    "--min-complete",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    default=MIN_SHARE,
+    show_default=True,
+    help="At least this share of the questions is answered; a failed call is no answer. 0: however few.",
+)
 @click.option("--strict", is_flag=True, help="Judge by the values alone, however uncertain they are.")
 @click.option("--query", metavar="TEXT", default="", help="Filters and conventions of an address: 'binning=mass15&failed=1'.")
 @click.option("--summary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Append a report in Markdown.")
@@ -127,6 +138,7 @@ def check_command(
     least: list[Limit],
     not_worse: list[Metric],
     baseline: str | None,
+    min_complete: float,
     strict: bool,
     query: str,
     summary: Path | None,
@@ -136,9 +148,10 @@ def check_command(
 ) -> None:
     """Check the answers in files against limits and a baseline. Nothing is stored, and no server is needed.
 
-    A limit is broken if the whole 95 % interval lies beyond it. A run is worse than the baseline if the difference on the
-    questions that both answered is significant: p < 0.05, adjusted for all --not-worse by Holm's method. With --strict, values
-    alone decide. Exit codes: 0 if all holds, 1 if something fails, 2 if it cannot be checked.
+    A run that answered fewer than 90 % of the questions fails. A limit is broken if the whole 95 % interval lies beyond it. A run
+    is worse than the baseline if the difference on the questions that both answered is significant: p < 0.05, adjusted for all
+    --not-worse by Holm's method. With --strict, values alone decide. Exit codes: 0 if all holds, 1 if something fails, 2 if it
+    cannot be checked.
     """
     if not (most or least or not_worse):
         raise click.UsageError("Say what must hold, such as --max ece=.1, --min accuracy=.5 or --not-worse brier.")
@@ -147,11 +160,19 @@ def check_command(
     try:
         with ExitStack() as stack:
             used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, stated))
+            known = [name for (name,) in used.snapshot().rows("select dataset from datasets order by position")]
+            if stated["dataset"] is not None and stated["dataset"] not in known:
+                raise CannotCheck(f"The store has no dataset {stated['dataset']!r}. There are: {', '.join(known)}.")
             progress = stack.enter_context(progress_bar("Checking"))
             options = import_options(used, **stated)
             dry_run = stack.enter_context(open_dry_run(used, paths, options, content="datasets", progress=progress))
+            if min_complete and dry_run.dataset not in known:
+                raise CannotCheck(
+                    f"The store has no dataset {dry_run.dataset!r}, so nothing says which questions are missing. "
+                    f"Name the dataset with --dataset, import it first, or add --min-complete 0. There are: {', '.join(known)}."
+                )
             runs = incoming_runs(dry_run.snapshot, dry_run.report.runs, dry_run.stored, ())
-            verdicts = judge(dry_run, runs, query, [*most, *least], not_worse, reference, strict)
+            verdicts = judge(dry_run, runs, query, min_complete, [*most, *least], not_worse, reference, strict)
     except Refused as refused:
         raise CannotCheck(refusal(refused, "checked").message) from refused
     except BadRequest as error:
@@ -201,6 +222,7 @@ def judge(
     dry_run: DryRun,
     runs: Sequence[IncomingRun],
     query: str,
+    min_complete: float,
     limits: Sequence[Limit],
     compared: Sequence[Metric],
     baseline: str | None,
@@ -220,13 +242,22 @@ def judge(
     adjusted = iter(holm(np.array(raw)).tolist())
     verdicts = []
     for run in runs:
+        verdicts.append(_complete(run, completeness(measured, selection, run.run), min_complete))
         rows = leaderboard(measured, selection.on_runs([run.run]), [limit.metric for limit in limits], intervals=True).rows
         for limit in limits:
-            verdicts.append(Verdict(run, limit.metric, limit.text, *_within(rows[0] if rows else None, limit, strict)))
+            verdicts.append(Verdict(run, limit.metric.label, limit.text, *_within(rows[0] if rows else None, limit, strict)))
         for metric in compared:
             judged = _compared(run, differences[run.run][metric.key], next(adjusted), baseline or "", strict)
-            verdicts.append(Verdict(run, metric, "not worse than the baseline", *judged))
+            verdicts.append(Verdict(run, metric.label, "not worse than the baseline", *judged))
     return verdicts
+
+
+def _complete(run: IncomingRun, measure: Completeness, minimum: float) -> Verdict:
+    """Judge how much of the selected questions a run answered."""
+    share = round(measure.share or 0, 9)  # a mean of shares such as 1/3 is not exact
+    shown = math.floor(1000 * share) / 10  # rounded down: what is too little must not look like enough
+    measured = f"{shown:g} % of {counted(measure.questions, 'question')} answered, {counted(measure.failed, 'failed call')}"
+    return Verdict(run, "Completeness", f"at least {100 * minimum:g} %", measured, "fails" if share < minimum else "holds")
 
 
 def _differences(
@@ -296,9 +327,9 @@ def markdown(dataset: str, runs: Sequence[IncomingRun], verdicts: Sequence[Verdi
     failed = sum(verdict.fails for verdict in verdicts)
     lines = [f"### Calibration: {f'{failed} of {len(verdicts)} rules fail' if failed else 'all rules hold'}"]
     for run in runs:
-        lines += ["", _title(run, dataset), "", "| | metric | measured | rule | |", "|---|---|---|---|---|"]
+        lines += ["", _title(run, dataset), "", "| | | measured | rule | |", "|---|---|---|---|---|"]
         for verdict in (verdict for verdict in verdicts if verdict.run is run):
-            cells = ("❌" if verdict.fails else "✅", verdict.metric.label, verdict.measured, verdict.rule, verdict.says)
+            cells = ("❌" if verdict.fails else "✅", verdict.about, verdict.measured, verdict.rule, verdict.says)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join([*lines, "", NOTE, "", ""])
 
@@ -310,7 +341,7 @@ def junit_xml(dataset: str, verdicts: Sequence[Verdict]) -> ElementTree.Element:
         "testsuite", name=f"clueline {dataset}", tests=str(len(verdicts)), failures=str(failed), errors="0"
     )
     for verdict in verdicts:
-        name, run = f"{verdict.metric.label} {verdict.rule}", f"{verdict.run.model} ({verdict.run.elicitation})"
+        name, run = f"{verdict.about} {verdict.rule}", f"{verdict.run.model} ({verdict.run.elicitation})"
         case = ElementTree.SubElement(suite, "testcase", classname=run, name=name)
         if verdict.fails:
             ElementTree.SubElement(case, "failure", message=verdict.line)

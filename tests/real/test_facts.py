@@ -27,8 +27,8 @@ def test_facts_are_those_of_the_file(shared):
         assert list(death_probabilities(sex)) == [float(row[f"Death probability ({sex.upper()})"]) for row in table]
 
 
-def test_best_ages_are_those_of_the_release(shared):
-    released = {
+def test_ages_and_buzzes_are_those_of_the_releases(shared):
+    best_ages = {
         (
             "male" if float(row["Question ID"]) < 404 else "female",
             str(int(float(row["Min Age"]))),
@@ -38,10 +38,7 @@ def test_best_ages_are_those_of_the_release(shared):
         )
         for row in rows(shared("lifeeval") / "fin_le_data.csv")
     }
-    assert {tuple(row.values()) for row in numbers("lifeeval_best_ages")} == released
-
-
-def test_buzzes_are_those_of_the_release(shared):
+    assert {tuple(row.values()) for row in numbers("lifeeval_best_ages")} == best_ages
     released = rows(shared("grace") / "grace_buzzes_notext.csv")
     columns = ("packet", "tossup_index", "category", "n_words", "team", "word_index", "correct")
     assert [[*row.values()] for row in numbers("grace_buzzes")] == [[row[key] for key in columns] for row in released]

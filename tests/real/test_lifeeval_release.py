@@ -9,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from clueline.data.importing.ingest import import_paths
-from clueline.data.importing.staging import ImportOptions
 from clueline.data.sample import make_lifeeval
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE
@@ -64,14 +63,6 @@ def test_skipped_rows_are_reported(store, imported):
         assert sum(counts.values()) == other + failed or model.startswith("o3"), model
         line = imported[f"life_eval_{model}"].lines[-1]
         assert all(f"{count:,} row{'s' * (count > 1)}: {reason}" in line for reason, count in counts.items())
-
-
-def test_the_same_files_again_change_nothing(store, imported, shared):
-    version = store.version()
-    path = shared("lifeeval") / "answers" / "life_eval_gpt-4o.csv"
-    report = import_paths(store, [shared("lifeeval") / "life_eval_formatted.csv", path], ImportOptions(model="gpt-4o"))
-    assert report.runs == imported["life_eval_gpt-4o"].runs
-    assert store.version() == version
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_a_limit_is_broken_by_the_whole_interval(check, answers, api):
     ]:
         limits = [*(("--max", f"ece={limit}") for limit in most), *(("--min", f"accuracy={limit}") for limit in least)]
         done = check(answers, *chain(*limits), *strict)
-        lines = done.stdout.splitlines()[1:]
+        lines = done.stdout.splitlines()[2:]
         assert done.returncode == code and [line.rpartition(": ")[2] for line in lines] == says, done.stdout
         assert lines[0].strip().startswith(f"ECE {cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}], at most ")
 
@@ -91,7 +91,7 @@ def test_values_and_their_spread_by_hand(check, answers, api):
     spread = sum((sum(part) - brier * len(part)) ** 2 for part in losses.values()) ** 0.5 / items
     for fails, holds, strict in ((brier - 1e-6, brier + 1e-6, ["--strict"]), (brier - 4 * spread, brier - spread, [])):
         done = check(answers, "--max", f"brier={fails}", "--max", f"brier={holds}", *strict)
-        first, second = done.stdout.splitlines()[1:]
+        first, second = done.stdout.splitlines()[2:]
         assert ": fails" in first and ": holds" in second and f"Brier {brier:.3f}" in first, done.stdout
 
 
@@ -112,7 +112,7 @@ def test_not_worse_is_judged_by_holm_over_all_rules(check, answers, api):
         single = check(answers, "--not-worse", key, "--baseline", BASELINE)
         assert single.returncode == (key in alone), single.stdout
     strict = check(answers, *(part for key in METRICS for part in ("--not-worse", key)), "--baseline", BASELINE, "--strict")
-    assert [": fails" in line for line in strict.stdout.splitlines()[1:]] == [key in worse for key in METRICS], strict.stdout
+    assert [": fails" in line for line in strict.stdout.splitlines()[2:]] == [key in worse for key in METRICS], strict.stdout
 
 
 def test_a_file_is_the_same_baseline_as_its_run(check, answers, api, tmp_path):
@@ -128,20 +128,99 @@ def test_a_file_is_the_same_baseline_as_its_run(check, answers, api, tmp_path):
 
 def test_little_is_said_to_show_little(check, tmp_path):
     few = altered(tmp_path / "few.csv", lambda c, n: c, questions=4)
-    done = check(few, "--max", "ece=.3")
+    done = check(few, "--max", "ece=.3", "--min-complete", "0")
     assert done.returncode == 0 and "; 56 questions not answered" in done.stdout and "with 4 questions, little" in done.stdout
     blank = altered(tmp_path / "blank.csv", lambda c, n: "" if n < 2 else c, questions=4)
     assert "; 2 answers without a confidence" in check(blank, "--max", "ece=.3").stdout
     single = altered(tmp_path / "one.csv", lambda c, n: c, questions=1)
-    done = check(single, "--max", "ece=1", "--max", "ece=0.001")
-    assert ": holds by the value alone, because there is no interval" in done.stdout.splitlines()[1]
-    assert ": fails by the value alone, because there is no interval" in done.stdout.splitlines()[2]
+    done = check(single, "--max", "ece=1", "--max", "ece=0.001", "--min-complete", "0.01")
+    assert ": holds by the value alone, because there is no interval" in done.stdout.splitlines()[2]
+    assert ": fails by the value alone, because there is no interval" in done.stdout.splitlines()[3]
 
 
 def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
     """Other confidences for the same guesses: the accuracy differs on no question, so there is neither interval nor p-value."""
     done = check(answers, "--not-worse", "accuracy", "--baseline", BASELINE)
     assert done.returncode == 0 and "difference 0.000, not worse than the baseline: holds by the value alone" in done.stdout
+
+
+def failing(path, rows):
+    """Write the baseline's answers, those in ``rows`` as failed calls."""
+    altered(path, lambda c, n: c)
+    with path.open(encoding="utf-8") as file:
+        answers = [*csv.DictReader(file)]
+    for number, row in enumerate(answers):
+        row["failed"] = "1" if number in rows else "0"
+        if number in rows:
+            row["guess"] = row["confidence"] = ""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, answers[0])
+        writer.writeheader()
+        writer.writerows(answers)
+    return path
+
+
+RULES = ("--min", "attempted=.95", "--strict")  # which a run of a few answers keeps
+
+
+def test_a_run_that_broke_off_fails(check, tmp_path):
+    """A harness that died after ten of sixty questions is no run, however good its answers are."""
+    few = altered(tmp_path / "few.csv", lambda c, n: c, questions=10)
+    summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
+    done = check(few, *RULES, "--summary", summary, "--junit", junit)
+    line = "Completeness 16.6 % of 60 questions answered, 0 failed calls, at least 90 %: fails"
+    assert done.returncode == 1 and done.stdout.splitlines()[1] == f"  {line}"
+    cells = "| ❌ | Completeness | 16.6 % of 60 questions answered, 0 failed calls | at least 90 % | fails |"
+    assert cells in summary.read_text(encoding="utf-8")
+    (case,) = ElementTree.parse(junit).getroot().findall("testcase[failure]")
+    assert case.get("name") == "Completeness at least 90 %" and case.findtext("system-out") == line
+    for least, code in (("0.17", 1), ("0.166", 0), ("0", 0)):
+        done = check(few, *RULES, "--min-complete", least)
+        assert done.returncode == code and "16.6 % of 60 questions answered" in done.stdout, done.stdout
+
+
+def test_failed_calls_are_no_answers(check, tmp_path):
+    half = failing(tmp_path / "half.csv", range(0, 339, 2))
+    with half.open(encoding="utf-8") as file:
+        shares = {}
+        for row in csv.DictReader(file):
+            shares.setdefault(row["question_id"], []).append(row["failed"] == "0")
+    share = sum(sum(part) / len(part) for part in shares.values()) / 60
+    assert 0.4 < share < 0.6
+    done = check(half, *RULES)
+    assert done.returncode == 1
+    assert f"Completeness {int(1000 * share) / 10:g} % of 60 questions answered, 170 failed calls, at least" in done.stdout
+    one = failing(tmp_path / "one.csv", [7])
+    done = check(one, *RULES)
+    assert done.returncode == 0 and "60 questions answered, 1 failed call, at least 90 %: holds" in done.stdout
+
+
+def test_filters_say_which_questions_have_to_be_answered(check, tmp_path):
+    """Twenty of sixty questions, which are all of two of the six categories."""
+    with (ROOT / "data/sample/pyramid/questions.csv").open(encoding="utf-8") as file:
+        categories = [row["category"] for row in csv.DictReader(file)]
+    few = altered(tmp_path / "few.csv", lambda c, n: c, questions=20)
+    answered = categories[:20]
+    assert check(few, *RULES).returncode == 1
+    done = check(few, *RULES, "--query", f"category={answered[0]}")
+    assert f"Completeness 100 % of {categories.count(answered[0])} questions answered" in done.stdout, done.stdout
+    assert done.returncode == 0
+    done = check(few, *RULES, "--query", f"category={categories[-1]}")
+    assert done.returncode == 1 and "Completeness 0 % of" in done.stdout
+
+
+def test_a_dataset_of_the_file_is_none_of_the_store(cli, seeded, tmp_path):
+    """A table of another project brings its own questions, of which none can be missing."""
+    table = tmp_path / "ci.csv"
+    table.write_text("model,question,confidence,correct\na,q1,.9,1\na,q2,.2,0\n", encoding="utf-8")
+    for options, code, says in (
+        (("--dataset", "nope"), 2, "The store has no dataset 'nope'. There are: pyramid, "),
+        (("--dataset", "nope", "--min-complete", "0"), 2, "The store has no dataset 'nope'. There are: pyramid, "),
+        ((), 2, "nothing says which questions are missing"),
+        (("--min-complete", "0"), 0, "2 items of 2 questions of ci\n  Completeness 100 % of 2 questions answered, "),
+    ):
+        done = cli("check", table, "--max", "brier=.9", *options, store=seeded)
+        assert done.returncode == code and says in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +234,9 @@ def test_answers_that_no_rule_can_tell_apart_hold(check, answers):
         (("--not-worse", "overconfidence", "--baseline", BASELINE), "limit it with --max and --min"),
         (("--not-worse", "brier", "--baseline", "absent"), f"There are: {BASELINE}"),
         (("--max", "ece=1", "--query", "binning=none"), "There are: width10"),
-        (("--max", "ece=1", "--dataset", "absent"), "those of dataset 'pyramid'; add --dataset"),
+        (("--max", "ece=1", "--dataset", "absent"), "The store has no dataset 'absent'. There are: pyramid, "),
+        (("--max", "ece=1", "--query", "run=absent"), f"There are: {BASELINE}"),
+        (("--max", "ece=1", "--min-complete", "90"), "0<=x<=1"),
         (("--max", "ece=1", "--junit", "/absent/file.xml"), "choose another file"),
     ],
 )
@@ -196,10 +277,12 @@ def test_the_workflow_of_the_documentation_runs(answers, copied, api, tmp_path):
     suite = ElementTree.parse(tmp_path / "calibration.xml").getroot()
     assert done.returncode == (suite.get("failures") != "0"), done.stderr
     assert [case.get("name") for case in suite] == [
-        "ECE at most 0.5", "Brier not worse than the baseline", "CalScore not worse than the baseline",
+        "Completeness at least 90 %", "ECE at most 0.5",
+        "Brier not worse than the baseline", "CalScore not worse than the baseline",
     ]  # fmt: skip
     assert len(suite.findall("testcase/failure")) == int(suite.get("failures"))
     lines = [case.findtext("system-out") for case in suite]
     assert lines == [line.strip() for line in done.stdout.splitlines()[1:]]
     written = summary.read_text(encoding="utf-8")
-    assert written.startswith("An earlier step.\n") and written.count("\n| ✅ |") + written.count("\n| ❌ |") == 3
+    assert written.startswith("An earlier step.\n") and written.count("\n| ✅ |") + written.count("\n| ❌ |") == 4
+    assert "\n| ✅ | Completeness | 100 % of 60 questions answered, 0 failed calls | at least 90 % | holds |\n" in written

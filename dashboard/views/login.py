@@ -136,7 +136,7 @@ def finish_oidc() -> AnyResponse:
     )
     target = login.target if login else "/"
     try:
-        user = access.oidc.finish(login)
+        user = access.oidc.finish(login, access.tokens.take_login)
     except RequestDenied as denied:
         return _refused(target, denied)
     answer = _with_cookie(target, signed_links.write(_link_key(), oidc.COOKIE, user), int(user[2] - time.time()), oidc.COOKIE)

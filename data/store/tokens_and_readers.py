@@ -6,10 +6,12 @@ so damage is noticed and never mistaken for "no tokens" or "nothing is private".
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
@@ -33,6 +35,9 @@ MINUTES, DAYS = 15, 30  # how long such a link, and the token of the browser tha
 # Each right includes those before it: read; upload, withdraw and restore; read every dataset and decide who else may.
 Right = Literal["read", "upload", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
+
+
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)  # a store that this process may not write
 
 
 class TokenError(Exception):
@@ -62,6 +67,7 @@ class AccessRecord(msgspec.Struct, frozen=True):
     tokens: tuple[Token, ...] = ()  # all, including revoked ones, in the order in which they were created
     private: dict[str, tuple[str, ...]] = {}  # by private dataset, stored or not: names of tokens, and ``user:NAME`` of a proxy
     link_key: str = ""  # in hexadecimal; blank before the first link
+    logins: dict[str, int] = {}  # hashes of the logins at an identity provider that were finished, and when they would end
 
     def find(self, token: str) -> Token | None:
         """Return the entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
@@ -146,6 +152,29 @@ class Tokens:
         self.change(lambda record: msgspec.structs.replace(record, link_key=key), lambda: [new_event("renewed_link_key", None)])
         return key
 
+    def take_login(self, state: str, until: int) -> bool:
+        """Return whether a login is finished for the first time, by any worker or host. ``until`` is when it would end.
+
+        A store that may only be read remembers nothing: there, it is left to the identity provider to accept a code once.
+        """
+        key, now = _digest(state), time.time()
+        is_first = False
+
+        def take(record: AccessRecord) -> AccessRecord:
+            nonlocal is_first
+            is_first = key not in record.logins
+            logins = {known: end for known, end in record.logins.items() if end > now}
+            return msgspec.structs.replace(record, logins=logins | {key: until})
+
+        try:
+            self.change(take)
+        except TokenError as error:
+            cause = error.__cause__
+            if not (isinstance(cause, OSError) and cause.errno in READ_ONLY):
+                raise
+            return True
+        return is_first
+
     def all(self) -> list[Token]:
         """Return every token, including revoked ones, in the order in which they were created."""
         return list(self.record().tokens)
@@ -221,7 +250,7 @@ def _merged(own: AccessRecord, carried: AccessRecord, is_copy: bool) -> AccessRe
         for dataset, names in carried.private.items()
     }
     private = own.private | readers if is_copy else readers | own.private
-    return AccessRecord(tokens, private, first.link_key or second.link_key)
+    return AccessRecord(tokens, private, first.link_key or second.link_key, own.logins)
 
 
 def new_code(tokens: Tokens) -> str:

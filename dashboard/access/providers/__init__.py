@@ -68,11 +68,25 @@ class Provider(Protocol):
 
 
 def check_user(name: str, source: str) -> str:
-    """Return a user's name without spaces around it, maybe blank. ``source`` begins the message of the ``RequestDenied``."""
-    name = name.strip()
-    if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
-        raise RequestDenied(400, "bad_user", f"{source} must hold a name of at most {MAX_USER} characters.")
+    """Return a user's name as it is, maybe blank. ``source`` begins the message of the ``RequestDenied``.
+
+    A name is never altered: "ann " may be somebody else than "ann".
+    """
+    if name != name.strip() or not name.isprintable():
+        raise RequestDenied(
+            400,
+            "bad_user",
+            f"{source} is {shown(name)}. A name must not begin or end with a blank, or hold characters that cannot be seen. "
+            "Whoever manages the names has to correct it.",
+        )
+    if len(name) > MAX_USER or name in RESERVED:
+        raise RequestDenied(400, "bad_user", f"{source} must hold a name of at most {MAX_USER} characters, not {shown(name)}.")
     return name
+
+
+def shown(name: str) -> str:
+    """Return the beginning of a name in quotes, with what cannot be seen as codes."""
+    return ascii(name[:MAX_USER]) if not name.isprintable() else repr(name[:MAX_USER])
 
 
 def wrong_token() -> RequestDenied:

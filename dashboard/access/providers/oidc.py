@@ -79,11 +79,13 @@ class OidcUser:
             )
         return str(url), login
 
-    def finish(self, login: Login | None) -> tuple[str, Right, int]:
+    def finish(self, login: Login | None, take: Callable[[str, int], bool]) -> tuple[str, Right, int]:
         """Return the user, the right and the end (seconds since 1970) of a login, from the request that comes back.
 
-        Raises ``RequestDenied``: 400 if the login did not begin in this browser, 401 if the provider refuses it or its answer
-        is not valid, 403 for users without a right, 502 if it cannot be reached.
+        ``take`` takes the state of a login, and when it ends, and returns whether it is taken for the first time.
+
+        Raises ``RequestDenied``: 400 if the login did not begin in this browser, or was finished before, 401 if the provider
+        refuses it or its answer is not valid, 403 for users without a right, 502 if it cannot be reached.
         """
         state = request.args.get("state", "").encode()  # maybe not ASCII
         if login is None or login.until <= time.time() or not hmac.compare_digest(login.state.encode(), state):
@@ -99,12 +101,13 @@ class OidcUser:
                 "The operator can choose another claim with CLUELINE_OIDC_USER.",
             )  # fmt: skip
         user, right = check_user(name, "The name that the identity provider sends"), self._right(claims)
+        if not take(login.state, login.until):  # last, so that a login that fails at the provider can be tried again
+            raise RequestDenied(400, "bad_login", "This login was finished before. Log in again.")
         return user, right, int(time.time()) + self.settings.oidc_hours * 3600
 
     def _right(self, claims: Mapping[str, Any]) -> Right:
         """Return the highest right of a user's groups."""
-        groups = claims.get(self.settings.oidc_groups, [])
-        member = {EVERYBODY, *([groups] if isinstance(groups, str) else map(str, groups))}
+        member = {EVERYBODY, *groups_of(claims.get(self.settings.oidc_groups))}
         rights = rights_of_groups(self.settings.oidc_rights)
         held = [right for group, right in rights.items() if group in member]
         if not held:
@@ -186,6 +189,19 @@ def asymmetric(metadata: Mapping[str, Any]) -> list[str]:
     """Return the algorithms by which a provider signs, without those whose key is the client's secret, and without `none`."""
     offered = metadata.get("id_token_signing_alg_values_supported", ["RS256"])
     return [name for name in offered if name[:2] in ("RS", "PS", "ES") or name in ("EdDSA", "Ed25519")]
+
+
+def groups_of(claim: object) -> list[str]:
+    """Return the groups that a claim lists: texts, or numbers in a list. Any other value lists none.
+
+    >>> groups_of(["lab", 7, None]), groups_of("lab"), groups_of(None), groups_of(True)
+    (['lab', '7'], ['lab'], [], [])
+    """
+    if isinstance(claim, str):
+        return [claim]
+    if not isinstance(claim, list):
+        return []
+    return [str(group) for group in claim if isinstance(group, str | int) and not isinstance(group, bool)]
 
 
 def rights_of_groups(entries: tuple[str, ...]) -> dict[str, Right]:

@@ -33,7 +33,7 @@ class ProxyUser:
                 403, "untrusted_proxy", f"The header {self.header} is accepted only from the proxies listed in "
                 f"CLUELINE_TRUSTED_PROXIES; this request comes from {request.remote_addr}.",
             )  # fmt: skip
-        return check_user(name, f"The header {self.header}") or None
+        return check_user(name, f"The header {self.header}") if name.strip() else None
 
     def reader(self, record: Callable[[], AccessRecord]) -> Reader | None:
         """Return the user. Raises as ``name``."""

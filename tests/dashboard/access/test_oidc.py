@@ -5,6 +5,7 @@ from http.cookies import SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+import msgspec
 import pytest
 import requests
 from oidc_provider_mock import User, run_server_in_thread
@@ -12,16 +13,21 @@ from oidc_provider_mock import User, run_server_in_thread
 from clueline.dashboard.access.providers.oidc import COOKIE, LOGIN_COOKIE, OidcUser, asymmetric, rights_of_groups
 from clueline.dashboard.app import create_app
 from clueline.dashboard.settings import BadSetting, Settings, read_settings
+from clueline.data.store import open_store
 from clueline.data.store.tokens_and_readers import Tokens
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:authlib")  # of the provider
 RIGHTS = ("Staff=admin", "lab=upload", "guests=read")
 PEOPLE = {"ann": ["Staff", "guests"], "bo": ["lab"], "cy": "guests", "di": ["others"]}
+NO_GROUPS = {"null": None, "number": 7, "true": True, "object": {"Staff": True}, "list": [None, True, 1.5]}
+NAMES = {"blank-after": "ann ", "blank-before": " ann", "control": "an\tn", "unseen": "ann\u200b"}
 
 
 @pytest.fixture(scope="module")
 def issuer():
     users = [User(sub=f"id-{name}", claims={"preferred_username": name, "groups": groups}) for name, groups in PEOPLE.items()]
+    users += [User(sub=f"no-{kind}", claims={"preferred_username": kind, "groups": value}) for kind, value in NO_GROUPS.items()]
+    users += [User(sub=kind, claims={"preferred_username": name, "groups": ["Staff"]}) for kind, name in NAMES.items()]
     users.append(User(sub="nameless", claims={}))
     with run_server_in_thread(user_claims=users, require_nonce=True) as server:
         yield f"http://localhost:{server.server_port}"
@@ -85,6 +91,41 @@ def test_other_sites_cannot_use_the_login(app):
     client, _ = log_in(app, "id-ann")
     answer = client.post("/api/v1/models/split", json={"name": "BM25"}, headers={"Origin": "https://evil.example"})
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "cross_site")
+
+
+@pytest.mark.parametrize("kind", NO_GROUPS)
+def test_a_claim_that_lists_no_groups_lists_none(app, kind):
+    client, answer = log_in(app, f"no-{kind}")
+    assert answer.status_code == 403 and "None of your groups" in answer.text
+    everybody = create_app(msgspec.structs.replace(app.extensions["clueline"].settings, oidc_rights=("Staff=admin", "*=read")))
+    client, answer = log_in(everybody, f"no-{kind}")
+    assert answer.status_code == 303 and client.put("/api/v1/datasets/pyramid/readers", json={}).status_code == 403
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_name_is_never_another_persons(app, kind):
+    client, answer = log_in(app, kind)
+    assert answer.status_code == 400 and "must not begin or end with a blank" in answer.text
+    assert COOKIE not in str(answer.headers) and client.get("/api/v1/runs").status_code == 401
+
+
+def test_a_login_is_finished_once(app):
+    """Also by a browser that still has the cookie, with another code, and at another worker or host with the same store."""
+    client = app.test_client()
+    url = begin(client)
+    cookie = client.get_cookie(LOGIN_COOKIE, path="/").value
+    other = create_app(app.extensions["clueline"].settings)
+    assert client.get(at_provider(url, "id-ann")).status_code == 303
+    for again in (app.test_client(), other.test_client()):
+        again.set_cookie(LOGIN_COOKIE, cookie)
+        answer = again.get(at_provider(url, "id-ann"))
+        assert answer.status_code == 400 and "was finished before" in answer.text and COOKIE not in str(answer.headers)
+
+
+def test_finished_logins_are_forgotten_when_they_would_end(copied):
+    tokens = Tokens(open_store(copied).register)
+    assert tokens.take_login("old", int(time.time()) - 1) and tokens.take_login("new", int(time.time()) + 60)
+    assert not tokens.take_login("new", int(time.time()) + 60) and len(tokens.record().logins) == 1
 
 
 @pytest.mark.parametrize(("subject", "reason"), [("id-di", "None of your groups"), ("nameless", "CLUELINE_OIDC_USER")])

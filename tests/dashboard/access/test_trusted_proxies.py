@@ -110,7 +110,7 @@ def test_the_header_lets_nobody_elsewhere_write(behind):
     assert behind.service.store.version() == version
 
 
-@pytest.mark.parametrize("name", ["open", "x" * 101, "a\tb", "a\x7fb"])
+@pytest.mark.parametrize("name", ["open", "x" * 101, "a\tb", "a\x7fb", "ann ", " ann"])
 def test_an_invalid_user_name_is_refused(behind, name):
     answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers={HEADER: name}, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "bad_user")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import STATES
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses

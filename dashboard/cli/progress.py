@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from clueline.dashboard.access.signed_links import read_end
+from clueline.dashboard.http.bodies import spreadsheet_text
 from clueline.dashboard.http.messages import error_message
 from clueline.data.importing.ingest import Progress
 from clueline.data.importing.report import Hint, Problem, ProblemKind, Refused, Report
@@ -133,7 +134,8 @@ def refusal(refused: Refused, done: str) -> CommandRefused:
         ) as file:
             writer = csv.writer(file)
             writer.writerow(["file", "line", "row", "column", "value", "reason"])
-            writer.writerows((p.file, p.line, p.row, p.column, p.value, _reason(p)) for p in problems)
+            rows = ((p.file, p.line, p.row, p.column, p.value, _reason(p)) for p in problems)
+            writer.writerows([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
         more = f"and {len(kinds) - MAX_KINDS:,} more kinds; " if len(kinds) > MAX_KINDS else ""
         extent = "all problems" if len(problems) == refused.total else f"the first {len(problems):,} problems"
         lines.append(f"{more}{extent}, row by row: {file.name}")

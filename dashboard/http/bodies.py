@@ -20,7 +20,7 @@ from clueline.queries.selection.parameter_kinds import BadRequest
 
 T = TypeVar("T")
 # Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection
-FORMULA_PATTERN = r"^[=+\-@\t\r]"
+FORMULA_PATTERN = r"^[=+\-@\t\r\n]"
 NUMBER = r"^[+\-]?[0-9.]+([eE][+\-]?[0-9]+)?$"
 CHUNK = 256 * 1024  # bytes of a file sent at a time
 MIMETYPES: dict[Form, str] = {
@@ -85,20 +85,33 @@ def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: 
     """
     plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
-    lines = [_line(header), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
+    lines = [_line([*map(_cell, header)]), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
     return Response("".join(lines), mimetype=MIMETYPES["csv"], headers=attachment_headers(f"{name}.csv"))
 
 
 def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return ";".join(map(str, value))
-    if isinstance(value, bool):  # the spelling used in response files
-        return "true" if value else "false"
-    if isinstance(value, str) and re.match(FORMULA_PATTERN, value) and not re.match(NUMBER, value):
-        return f"'{value}"
-    return repr(value) if isinstance(value, float) else value
+    match value:
+        case None:
+            return ""
+        case list():
+            joined = ";".join(map(str, value))
+            return spreadsheet_text(joined) if any(isinstance(part, str) for part in value) else joined
+        case bool():  # the spelling used in response files
+            return "true" if value else "false"
+        case str():
+            return spreadsheet_text(value)
+        case float():
+            return repr(value)
+    return value
+
+
+def spreadsheet_text(text: str) -> str:
+    """Return a text with an apostrophe in front if a spreadsheet would run it as a formula.
+
+    >>> spreadsheet_text("=1+1"), spreadsheet_text("-5"), spreadsheet_text("plain")
+    ("'=1+1", '-5', 'plain')
+    """
+    return f"'{text}" if re.match(FORMULA_PATTERN, text) and not re.match(NUMBER, text) else text
 
 
 class _Echo:
@@ -126,7 +139,7 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
 
 def csv_parts(header: Sequence[str], frames: Iterable[pl.DataFrame]) -> Iterator[str]:
     """Yield the CSV of frames without nested columns, part by part."""
-    yield _line(header)
+    yield _line([*map(_cell, header)])
     for frame in frames:
         yield frame.write_csv(include_header=False)
 

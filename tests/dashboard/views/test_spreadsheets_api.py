@@ -1,7 +1,13 @@
 """Tables as CSV: no spreadsheet runs the texts of others as formulas, and files that import again are unchanged."""
 
+import csv
+import io
+import re
+from pathlib import Path
+
 import pytest
 
+from clueline.dashboard.http.bodies import csv_parts, csv_response
 from clueline.data.importing import ingest
 from clueline.data.importing.staging import ImportOptions
 from tests.helpers.bundle_factory import write
@@ -32,6 +38,27 @@ def test_text_that_looks_like_a_formula_has_an_apostrophe(hostile):
     }  # fmt: skip
     questions = table(client, "/api/v1/questions.csv?dataset=toy&metrics=brier")
     assert [(row["answer"], row["category"]) for row in questions] == [("-5", f"'{CATEGORY}"), ("-1e3", "plain")]
+
+
+def test_lists_and_headings_are_cells_like_others(hostile):
+    models = table(hostile[0].client, "/api/v1/models.csv")
+    (row,) = [row for row in models if MODEL in row["model"]]
+    assert row["names"] == row["model"] == f"'{MODEL}"
+    answer = csv_response(["=head", "plain"], [[["=a", "b"], [-0.5, 2]], [["a", "=b"], ["\n=a"]]], "x")
+    lines = [*csv.reader(io.StringIO(answer.get_data(as_text=True), newline=""))]
+    assert lines == [["'=head", "plain"], ["'=a;b", "-0.5;2"], ["a;=b", "'\n=a"]]
+    assert "".join(csv_parts(["=head"], [])) == "'=head\n"
+
+
+def test_the_report_of_an_import_is_such_a_file(cli, seeded, tmp_path):
+    """The command line writes many problems to a file, with the values of the rows."""
+    path = tmp_path / "bad.csv"
+    path.write_text("question_id,clue,guess,confidence\n" + 'lit-01,0,x,"=HYPERLINK(""x"")"\n' * 150, encoding="utf-8")
+    done = cli("import", path, "--dataset", "pyramid", "--model", "m", "--elicitation", "e", store=seeded)
+    report = Path(re.search(r"row by row: (\S+)", done.stderr)[1])
+    rows = [*csv.DictReader(io.StringIO(report.read_text(encoding="utf-8"), newline=""))]
+    report.unlink()
+    assert {row["value"] for row in rows if row["column"] == "confidence"} == {'\'=HYPERLINK("x")'}
 
 
 def test_files_for_import_keep_texts_unchanged(hostile, tmp_path):

@@ -15,7 +15,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from clueline.dashboard.access import trusted_proxies
 from clueline.dashboard.access.dash_requests import CALLBACKS
-from clueline.dashboard.access.providers import RequestDenied
+from clueline.dashboard.access.providers import RequestDenied, shown
 from clueline.dashboard.access.providers.oidc import CALLBACK
 from clueline.dashboard.access.rights import Access
 from clueline.dashboard.http.paths import address
@@ -42,6 +42,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+
+
+SCHEMES = ("http", "https")  # that links of this server can have
 
 
 def install(server: Flask, app: Dash, settings: Settings, access: Access, refuse: Callable[[RequestDenied], Response]) -> None:
@@ -100,7 +103,13 @@ def content_security_policy(app: Dash, ancestors: str) -> str:
 
 
 def _check_request(access: Access) -> None:
-    """Refuse a request with an unknown host or a query string that is too long. Read its body, unless it is an upload."""
+    """Refuse a request with a wrong scheme or host, or a query string that is too long. Read its body, unless it is an upload."""
+    if request.scheme not in SCHEMES:
+        raise RequestDenied(
+            400,
+            "bad_scheme",
+            f"The header `X-Forwarded-Proto` of the proxy is {shown(request.scheme)}. It must be http or https.",
+        )
     named = re.match(r"https?://([^/?#]*)", request.environ.get("RAW_URI", ""), re.IGNORECASE)
     if named and named[1].lower() != request.host.lower():  # in GET http://HOST/ the host of the address counts
         raise RequestDenied(400, "two_hosts", "The address and the header `Host` name different hosts.")

@@ -34,6 +34,7 @@ PLAYED = 5  # requests a second from one player of a session, per worker
 PLAYED_AT_ONCE = 60  # after a pause
 PLAYED_FROM = 50  # requests a second from one IP address, which a whole class may share
 PLAYED_FROM_AT_ONCE = 500
+MAX_PORT = 65_535
 STORED, STORED_AT_ONCE = 0.2, 60  # new selections a second from one reader, per worker, and of these at once
 READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words from one IP address; they write nothing
 
@@ -72,9 +73,13 @@ class Access:
     def check_host(self) -> None:
         """Refuse a request that calls this server by an unknown name, as another site's page would after DNS rebinding.
 
-        Raises ``Denied`` with status 403.
+        Raises ``Denied`` with status 403, or 400 for a port that there cannot be.
         """
-        name = re.sub(r":\d*$", "", request.headers.get("Host", "")).lower()
+        host = request.headers.get("Host", "").lower()
+        port = re.search(r":([0-9]*)\Z", host)
+        name = host[: port.start()] if port else host
+        if port and (len(port[1]) > len(str(MAX_PORT)) or int(port[1] or 0) > MAX_PORT):
+            raise RequestDenied(400, "bad_host", f"There is no port {port[1][:20]}, as the header `Host` of the request has it.")
         listed = name in self._host_names or f"[{name}]" in self._host_names
         if not (listed or LOOPBACK.fullmatch(name) or (self._any_number and _is_number(name))):
             raise RequestDenied(

@@ -29,6 +29,8 @@ class TrustedProxies:
         """Answer a request."""
         environ[TRUSTED] = self._trusts(environ.get("REMOTE_ADDR", ""))
         if environ[TRUSTED]:
+            if "HTTP_X_FORWARDED_PROTO" in environ:
+                environ["HTTP_X_FORWARDED_PROTO"] = environ["HTTP_X_FORWARDED_PROTO"].lower()  # schemes have no case
             return self._of_proxy(environ, start_response)
         for name in FORWARDED:
             environ.pop(name, None)

@@ -67,6 +67,29 @@ def test_an_unknown_host_from_a_proxy_is_refused_too(behind):
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "unknown_host")
 
 
+@pytest.mark.parametrize("scheme", ["javascript", "ftp", "https://evil.example/?", "https, javascript"])
+def test_a_scheme_that_no_link_can_have_is_refused(behind, scheme):
+    answer = behind.client.get("/login", headers=FORWARDED | {"X-Forwarded-Proto": scheme}, **sent_by(PROXY))
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "bad_scheme")
+    assert behind.client.get("/login", headers={"X-Forwarded-Proto": scheme}, **sent_by(STRANGER)).status_code == 200
+
+
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "javascript, https"])
+def test_the_last_proxy_names_the_scheme(echo, behind, scheme):
+    headers = FORWARDED | {"X-Forwarded-Proto": scheme}
+    assert echo.get("/", headers=headers, **sent_by(PROXY)).json["scheme"] == "https"
+    assert behind.client.get("/login", headers=headers, **sent_by(PROXY)).status_code == 200
+
+
+@pytest.mark.parametrize(("host", "code"), [
+    ("lab.localhost:65536", "bad_host"), ("lab.localhost:" + "9" * 5000, "bad_host"), ("lab.localhost:80:80", "unknown_host"),
+    ("user@lab.localhost", "unknown_host"), ("lab.localhost/x", "unknown_host"), ("lab.localhost:8o", "unknown_host"),
+])  # fmt: skip
+def test_a_host_that_no_link_can_have_is_refused(behind, host, code):
+    answer = behind.client.get("/api/v1/runs", headers=FORWARDED | {"X-Forwarded-Host": host}, **sent_by(PROXY))
+    assert answer.json["error"]["code"] == code
+
+
 def test_uploads_carry_the_name_of_a_proxys_user(copied):
     upload = upload_behind(copied)
     upload.auth = {}

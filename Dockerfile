@@ -1,6 +1,8 @@
 # Build: docker build -t clueline .
 # Run:   docker run -p 8050:8050 -v clueline:/store clueline
-FROM python:3.13-slim
+# Pinned: docker build --build-arg BASE=python:3.13-slim@sha256:... -t clueline . (docs/installing.md)
+ARG BASE=python:3.13-slim
+FROM ${BASE}
 
 LABEL org.opencontainers.image.title="Clueline" \
       org.opencontainers.image.description="Interactive calibration dashboard" \

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 import yaml
@@ -19,6 +20,24 @@ SOURCES = [source for copy in COPIES for source in copy.split()]
 def test_copied_files_exist_and_are_not_ignored(source):
     assert (ROOT / source).exists()
     assert f"!{source}" in (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+
+
+def test_the_base_image_can_be_pinned():
+    """By an argument before the first ``FROM``. Its default names a version of Python that we support."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    before, *_ = re.split(r"^FROM ", text, maxsplit=1, flags=re.MULTILINE)
+    (default,) = re.findall(r"^ARG BASE=(\S+)$", before, re.MULTILINE)
+    assert re.findall(r"^FROM (.+)$", text, re.MULTILINE) == ["${BASE}"]
+    version = re.fullmatch(r"python:3\.(\d+)-slim(@sha256:[0-9a-f]{64})?", default)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert version and int(version[1]) >= int(project["requires-python"].removeprefix(">=3."))
+
+
+def test_the_documentation_pins_the_base_image():
+    text = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    (default,) = re.findall(r"^ARG BASE=(\S+)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    command = 'docker build --build-arg BASE="$base" -t clueline .'
+    assert command in text and f"docker pull {default}\n" in text and f"{{{{index .RepoDigests 0}}}}' {default})" in text
 
 
 def test_files_needed_to_run_are_copied():

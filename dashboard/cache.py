@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 from flask_caching.backends import BaseCache, FileSystemCache, NullCache, RedisCache
 
 from clueline.dashboard.http import prometheus
+from clueline.data.store.files import make_folder
 from clueline.queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
@@ -180,7 +181,7 @@ class ResultCache:
         self._changed, self._trying = Condition(), Lock()
         self._locks, self._held = folder / "locks", set[int]()
         with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
-            self._locks.mkdir(parents=True, exist_ok=True)
+            make_folder(self._locks)
         try:
             self._cache: BaseCache = (
                 FileCache(folder / "results", max_bytes, processes) if url == "filesystem" else _redis_cache(url)

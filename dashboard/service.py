@@ -34,6 +34,7 @@ from clueline.dashboard.uploads.import_process import ImportJob, ImportOutcome, 
 from clueline.data.store import Snapshot, StoreError, open_store
 from clueline.data.store.background_checksums import VersionCheck
 from clueline.data.store.errors import UnreadableStore
+from clueline.data.store.files import make_folder
 from clueline.data.store.query_to_file import Form, Table, export, exporter
 from clueline.data.store.stored_selections import find_selection, keep_selection, selection_id
 from clueline.data.store.tokens_and_readers import Tokens
@@ -436,7 +437,7 @@ def _cache_folder(store: Path) -> Path:
     """Return a folder in the store or, if the store is read-only, one for temporary files. All workers share it."""
     folder = store / "cache"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -74,7 +75,7 @@ def store(settings: Settings) -> Iterator[Finding]:
 
 
 def disk(settings: Settings) -> Iterator[Finding]:
-    """Whether this user can write to the folder, nobody else can read its tokens, and there is space."""
+    """Whether this user can write to the folder, nobody else can read its files, and there is space."""
     folder = Path(settings.store)
     if "://" in settings.store or not folder.exists():
         return
@@ -92,11 +93,38 @@ def disk(settings: Settings) -> Iterator[Finding]:
             f"{counted(len(foreign), 'file')} in {folder} belong to another user, such as {foreign[0]}.",
             f"Run all commands as the user that serves: chown -R --reference={folder} {folder}",
         )
-    if (folder / "tokens.json").exists() and (folder / "tokens.json").stat().st_mode & 0o077:
-        yield Finding("Other users can read tokens.json.", f"chmod 600 {folder / 'tokens.json'}")
+    yield from _readable_by_others(folder)
     free = shutil.disk_usage(folder).free
     remedy = "" if free > LITTLE else "Make room: imports need it, and the cache gives way to them."
     yield Finding(f"{free / GIB:,.1f} GiB free at {folder}", remedy, fault=free < FULL)
+
+
+def _readable_by_others(folder: Path) -> Iterator[Finding]:
+    """Whether others may read or change files and folders; the group may if the folder has the setgid bit, but not the tokens."""
+    is_shared = bool(folder.stat().st_mode & stat.S_ISGID)
+    tokens = folder / "tokens.json"
+    if tokens.exists() and tokens.stat().st_mode & 0o077:
+        yield Finding("Other users can read tokens.json.", f"chmod 600 {tokens}")
+    foreign = 0o007 if is_shared else 0o077
+    # A claim of the lock is there for moments, and says nothing of the data.
+    paths = [path for path in [folder, *_files(folder)] if path != tokens and path.suffix != ".held"]
+    paths += [path for path in {path.parent for path in paths if path != folder} if path != folder]
+    readable = sorted(str(path.relative_to(folder)) for path in paths if _mode(path) & foreign)
+    if readable:
+        others = "Other users" if is_shared else "The group or other users"
+        named = "the folder itself" if readable[0] == "." else readable[0]
+        yield Finding(
+            f"{others} may read {counted(len(readable), 'file or folder', 'files and folders')} of {folder}, such as {named}.",
+            f"chmod -R {'o=' if is_shared else 'go='} {folder}",
+        )
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of a path; none where another process has just removed it, or it is a link."""
+    with suppress(FileNotFoundError):
+        state = path.lstat()
+        return 0 if stat.S_ISLNK(state.st_mode) else state.st_mode
+    return 0
 
 
 def _files(folder: Path) -> Iterator[Path]:

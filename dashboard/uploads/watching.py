@@ -51,6 +51,7 @@ from clueline.data.plurals import counted
 from clueline.data.readers.inspect_ai import log_status
 from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Store, StoreError, open_store
+from clueline.data.store.files import make_folder, open_restricted
 from clueline.data.store.s3_files import open_bucket
 
 NOTES = "watched.json"  # in the store: what became of each file, so that it is not read again
@@ -291,8 +292,8 @@ def keep_watching(store: Store, place: str) -> None:
     settings = os.environ | {environment_variable(name): text for name, text in where.items()}
 
     def keep() -> None:
-        store.local.mkdir(parents=True, exist_ok=True)
-        with (store.local / LOCK).open("w") as lock:
+        make_folder(store.local)
+        with open(store.local / LOCK, "w", opener=open_restricted) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the worker that has it ends
             while True:
                 subprocess.run([sys.executable, "-m", "clueline.dashboard.uploads.watching"], cwd=ROOT, env=settings, check=False)

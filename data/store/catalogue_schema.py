@@ -20,7 +20,7 @@ import duckdb
 from clueline.data.duckdb_and_polars import execute, literal
 from clueline.data.store import migrations
 from clueline.data.store.errors import OlderStore, OtherVersion, UnknownSchema
-from clueline.data.store.files import DRAFT, FileState, file_state, remove_database
+from clueline.data.store.files import DRAFT, FileState, file_state, make_folder, remove_database, restrict
 from clueline.data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
@@ -131,7 +131,7 @@ class UpgradedCatalogues:
 
     def _upgrade(self, catalogue: Path, state: FileState) -> Path:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             with tempfile.TemporaryFile(dir=self._folder):
                 pass
         except OSError:
@@ -146,6 +146,7 @@ class UpgradedCatalogues:
                 connection.execute(f"attach {literal(draft)} as new (recovery_mode no_wal_writes, {STORAGE}); use new")
                 migrate(connection, None)
                 connection.execute("checkpoint new")
+            restrict(draft)
             draft.replace(target)
         finally:
             remove_database(draft)

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -83,11 +84,38 @@ def sync(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, durably."""
+    """Create a folder and its parents, durably. See ``restrict`` for who may read what is new."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    for folder in missing:
+    for folder in reversed(missing):
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:  # made by another process just now
+            continue
+        restrict(folder)
         sync(folder.parent)
+    path.mkdir(exist_ok=True)  # raises if it is a file
+
+
+def restrict(path: Path) -> None:
+    """Let only the owner read a new file or folder of a store.
+
+    If the folder around it has the setgid bit, by which an operator shares a store, the group may do as much as in that folder.
+    What root writes belongs to the owner of the folder around it: a server that runs as that user has to read it.
+    """
+    around = path.parent.stat()
+    shared = around.st_mode & 0o2070 if around.st_mode & stat.S_ISGID else 0
+    with suppress(PermissionError):  # some mounts have no permissions, or do not let them be changed
+        if os.geteuid() == 0 and path.stat().st_uid != around.st_uid:
+            os.chown(path, around.st_uid, around.st_gid)
+        path.chmod(0o700 | shared if path.is_dir() else 0o600 | shared & 0o060)
+
+
+def open_restricted(path: str, flags: int) -> int:
+    """Open a file as ``os.open`` does; one that is new is restricted before anything is in it."""
+    handle = os.open(path, flags, 0o600)
+    if os.fstat(handle).st_size == 0:
+        restrict(Path(path))
+    return handle
 
 
 class StoreFiles:
@@ -120,6 +148,7 @@ class StoreFiles:
         """Give a file its name, durably. Nothing is left at the path of the draft."""
         path = self.root / name
         path.with_name(path.name + ".wal").unlink(missing_ok=True)  # would be replayed into a database of this name
+        restrict(draft)
         sync(draft)
         draft.rename(path)
         sync(path.parent)
@@ -163,7 +192,8 @@ class StoreFiles:
     def write_notes(self, name: str, text: str) -> None:
         """Write or replace a small text file. It need not be durable."""
         make_folder(self.root)
-        (self.root / name).write_text(text, encoding="utf-8")
+        with open(self.root / name, "w", encoding="utf-8", opener=open_restricted) as file:
+            file.write(text)
 
     def sweep_drafts(self) -> None:
         """Remove drafts of catalogues that killed writers left. Call this only while holding the writers' lock."""

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from clueline.data.store.errors import StoreError, reason
+from clueline.data.store.files import make_folder
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
@@ -306,7 +307,7 @@ def folder_log(folder: Path) -> PlayLog:
 
     def connect() -> sqlite3.Connection:
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         connection.execute("pragma synchronous = full")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from clueline.data.store.errors import DamagedStore, StoreError
-from clueline.data.store.files import CATALOGUE, fingerprint, make_folder, number_of, sync
+from clueline.data.store.files import CATALOGUE, fingerprint, make_folder, number_of, open_restricted, restrict, sync
 from clueline.data.store.play_log import PlayLog, folder_log
 
 CURRENT = "CURRENT"
@@ -169,7 +169,7 @@ class FolderRegister(Register):
 
     @contextmanager
     def locked(self, patience: float = PATIENCE) -> Iterator[WriterLock]:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         busy = "another import has held the store for 15 minutes; try again when it is done"
         with exclusive_lock(self.folder / "LOCK", patience, busy) as claim:
             self._settle(CURRENT)
@@ -210,9 +210,12 @@ class FolderRegister(Register):
         content: bytes,
         events: Sequence[bytes],
         check: Callable[[], None] = lambda: None,
-        mode: int = 0o666,
+        mode: int | None = None,
     ) -> None:
-        """Replace a file durably, after a ``check``, and add events to the audit. The caller holds the lock of the file."""
+        """Replace a file durably, after a ``check``, and add events to the audit. The caller holds the lock of the file.
+
+        Without a ``mode``, ``restrict`` says who may read it.
+        """
         if events:
             _write(self._events_of(name, content), b"\n".join(events), 0o600)
             sync(self.folder)
@@ -312,7 +315,7 @@ def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
     a dead process is removed: at once if the process ran on this host, else after ``ABANDONED`` seconds.
     """
     until = time.monotonic() + patience
-    with path.open("a") as handle:
+    with open(path, "a", opener=open_restricted) as handle:
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -401,10 +404,13 @@ def _start_of(process: object) -> str:
     return ""
 
 
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a new file durably, except for its name."""
+def _write(path: Path, content: bytes, mode: int | None) -> None:
+    """Write a new file durably, except for its name. Without a ``mode``, ``restrict`` says who may read it."""
     path.unlink(missing_ok=True)  # what a killed process left
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        restrict(path)
+        if mode is not None:
+            path.chmod(mode)
         file.write(content)
     sync(path)
 

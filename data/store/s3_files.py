@@ -16,7 +16,17 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
-from clueline.data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, StoreFiles, make_folder, oldest_first
+from clueline.data.store.files import (
+    CATALOGUE,
+    DRAFT,
+    OBJECTS,
+    CatalogueFile,
+    StoreFiles,
+    make_folder,
+    oldest_first,
+    open_restricted,
+    restrict,
+)
 
 LOCAL_BYTES = 20 * 2**30  # of copies; above this, those that have not been read for long are removed
 MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
@@ -75,10 +85,10 @@ class S3Files(StoreFiles):
         return path
 
     def _fetch(self, name: str, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(4)}{DRAFT}")
         try:
-            with self._translated(name), draft.open("wb") as file:
+            with self._translated(name), open(draft, "wb", opener=open_restricted) as file:
                 for chunk in obstore.get(self._store, name).stream(min_chunk_size=4 * 2**20):
                     file.write(chunk)
             draft.replace(path)
@@ -126,6 +136,7 @@ class S3Files(StoreFiles):
         """Upload a file. The draft becomes the local copy."""
         with self._translated(name):
             obstore.put(self._store, name, draft)
+        restrict(draft)
         draft.replace(self.root / name)
 
     def remove(self, name: str) -> None:

@@ -41,6 +41,25 @@ def test_tokens_that_others_can_read(copied, mode):
     assert any("chmod 600" in remedy for _, remedy, _ in findings(doctor.disk, store=str(copied))) == (mode == 0o644)
 
 
+@pytest.mark.parametrize("kind", ["CURRENT", "LOCK", "*.duckdb", "objects", "objects/*/*/*/*", "people.sqlite", "audit.jsonl"])
+def test_any_stored_file_that_others_can_read(copied, kind):
+    Tokens(FolderRegister(copied)).create("ann")
+    FolderRegister(copied).play_log().add_session("s", "{}")
+    assert not any("chmod" in remedy for _, remedy, _ in findings(doctor.disk, store=str(copied)))
+    path = next(copied.glob(kind))
+    path.chmod(path.stat().st_mode | 0o044)
+    (text,) = [text for text, remedy, _ in findings(doctor.disk, store=str(copied)) if remedy == f"chmod -R go= {copied}"]
+    assert text == f"The group or other users may read 1 file or folder of {copied}, such as {path.relative_to(copied)}."
+
+
+def test_a_shared_store_is_for_its_group(copied):
+    for path in [copied, *copied.rglob("*")]:
+        path.chmod(0o2770 if path.is_dir() else 0o660)
+    assert not any("chmod" in remedy for _, remedy, _ in findings(doctor.disk, store=str(copied)))
+    (copied / "CURRENT").chmod(0o664)
+    assert any(remedy == f"chmod -R o= {copied}" for _, remedy, _ in findings(doctor.disk, store=str(copied)))
+
+
 @pytest.mark.parametrize(("free", "fault", "remedy"), [(2**40, False, False), (2**30, False, True), (2**20, True, True)])
 def test_little_space(copied, monkeypatch, free, fault, remedy):
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": free}))

@@ -171,9 +171,11 @@ class ConfidencePattern:
 
     def without(self, output: str) -> str:
         """Return an output without what states its confidence, as an answer to be graded."""
-        for match, _ in reversed(self.matches(output)):
-            output = output[: match.start()] + output[match.end() :]
-        return re.sub(r"\(\s*\)", "", output).strip(" \t\n,;-*")
+        kept, end = "", 0
+        for match, _ in self.matches(output):
+            kept += output[end : match.start()]
+            end = match.end()
+        return re.sub(r"\(\s*\)", "", kept + output[end:]).strip(" \t\n,;-*")
 
     def column(self, outputs: Sequence[str | None]) -> list[float | None]:
         """Return the confidence that each output states. Raises ``BadMapping`` if there is none, or they are no percentages."""
@@ -186,11 +188,15 @@ class ConfidencePattern:
         return shares
 
 
+# A search takes time in proportion to the output: what repeats gives nothing back (``++``, ``*+``), and what follows it begins
+# with something else.
 NUMBERS = {
-    "{percent}": (r"(?<![\d.,-])(\d{1,3}(?:[.,]\d+)?)(?![.,]?\d)(?:\s*(?:%|percent))?", 100),
-    "{share}": (r"(?<![\d.,-])([01]?[.,]\d+|[01])(?![.,]?\d|\s*%)", 1),
+    "{percent}": (r"(?<![\d.,-])(\d{1,3}(?:[.,]\d++)?)(?![.,]?\d)(?:\s*+(?:%|percent))?", 100),
+    "{share}": (r"(?<![\d.,-])([01]?[.,]\d++|[01])(?![.,]?\d|\s*+%)", 1),
 }
-FILL = r"[\s*_\"'`]*"  # what can stand between the words of a pattern
+FILL = r"[\s*_\"'`]*+"  # what can stand between the words of a pattern, and does not matter in them
+WORDS = r"[^\W_]+|[^\w\s*\"'`]"  # words and signs without what can stand between them
+MAX_PATTERN_LENGTH = 100  # characters
 USUAL_PATTERNS = (
     "Confidence: {}", "Confidence level: {}", "Confidence score: {}", "Confidence is {}", "Certainty: {}", "Probability: {}",
     "{} confident", "{} sure", "{} certain", "Konfidenz: {}", "Sicherheit: {}",
@@ -202,19 +208,26 @@ TRIED = 1000  # outputs in which the usual patterns are tried
 
 
 def read_pattern(text: str) -> ConfidencePattern:
-    """Read a pattern: words around one of ``NUMBERS``. Case, spaces, quotes and asterisks in outputs do not matter.
+    """Read a pattern: words around one of ``NUMBERS``. Case, spaces, quotes, underscores and asterisks do not matter.
 
     Raises ``BadMapping``.
 
     >>> read_pattern("Confidence: {percent}").find("Paris. **Confidence**: 85 %")
     0.85
     """
-    parts = re.split(r"(\{\w*\})", text)
-    if len(parts) != 3 or parts[1] not in NUMBERS or not (parts[0] + parts[2]).strip() or len(text) > 100:
-        raise BadMapping(f"{text!r} is no pattern: write words and {' or '.join(NUMBERS)}, as in 'Confidence: {{percent}}'")
+    parts = re.split(r"(\{\w*\})", text[: MAX_PATTERN_LENGTH + 1])
+    words = [re.findall(WORDS, part) for part in parts[::2]]
+    if len(text) > MAX_PATTERN_LENGTH or len(parts) != 3 or parts[1] not in NUMBERS or not any(words):
+        how = (
+            f"write words and {' or '.join(NUMBERS)}, as in 'Confidence: {{percent}}', in at most {MAX_PATTERN_LENGTH} characters"
+        )
+        raise BadMapping(f"{text[:MAX_PATTERN_LENGTH]!r} is no pattern: {how}")
     number, scale = NUMBERS[parts[1]]
-    before, after = (FILL.join(map(re.escape, re.findall(r"\w+|[^\w\s]", part))) for part in (parts[0], parts[2]))
-    regex = (rf"\b{before}{FILL}" if before else "") + number + (rf"{FILL}{after}\b" if after else "")
+    before, after = (FILL.join(map(re.escape, part)) for part in words)
+    # A pattern begins and ends with whole words. A sign, such as a bracket, can stand beside anything.
+    begin = r"\b" if before and words[0][0].isalnum() else ""
+    end = r"\b" if after and words[1][-1].isalnum() else ""
+    regex = (f"{begin}{before}{FILL}" if before else "") + number + (f"{FILL}{after}{end}" if after else "")
     return ConfidencePattern(text, re.compile(regex, re.IGNORECASE), scale)
 
 

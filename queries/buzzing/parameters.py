@@ -83,7 +83,7 @@ def _split(rules: Rules) -> dict[str, object]:
 
 
 def _number(text: str, scale: str) -> float:
-    number = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?", text) else math.nan
+    number = float(text) if re.fullmatch(r"-?([0-9]*\.)?[0-9]+(e-?[0-9]{1,3})?", text) else math.nan
     if scale == "confidence" and not 0 <= number <= 1:
         raise BadRequest("bad_value", f"A confidence threshold must be a number from 0 to 1, not {text!r}.", "threshold")
     if scale == "logprob" and not -math.inf < number <= 0:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 Range = tuple[float, float]
 Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or a function of the facets that lists them
 MAX_VALUE_LENGTH = 500  # characters
-NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
+NUMBER = re.compile(r"([0-9]*\.)?[0-9]+(e-?[0-9]{1,3})?")
 
 
 class BadRequest(Exception):

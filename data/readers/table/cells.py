@@ -19,7 +19,6 @@ VERDICT = re.compile(r"\[RESULT\]\s*\(?(\d)")  # as judges of the Prometheus fam
 LETTER = re.compile(r"\(?([A-Za-z0-9])\)?[.:)]?")
 LETTER_WITH_TEXT = re.compile(r"\(?([A-Z])(?:\)|[.:)])\s+\S.*", re.DOTALL)
 LABELLED = re.compile(r"\b(?:answer|antwort)\b\W{0,3}[:=]\s*(\S[^\n]*)", re.IGNORECASE)
-ALTERNATIVES = re.compile(r"(.*?) \[or (.*)\]", re.DOTALL)  # as ``answer_line`` writes them
 IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
 TRUTH = {
     **dict.fromkeys(["true", "yes", "ja", "oui", "sí", "si", "y", "t", "c", "correct", "right", "richtig", "wahr", "pass",
@@ -184,7 +183,8 @@ def _say_the_same(form: str, others: set[str]) -> bool:
 
 def _readings(text: str) -> list[set[str]]:
     """Return the sets of answers that a text can mean: with or without what is in parentheses, beside a letter only that."""
-    parts = [part for part in re.split(r"\s+or\s+|\s*[/|]\s*", text) if part.strip()]
+    # Single spaces first: in a long run of them, a pattern that begins with any number would try each place anew.
+    parts = [part for part in re.split(r" or | ?[/|] ?", " ".join(text.split())) if part.strip()]
     matches = [IN_PARENTHESES.fullmatch(part) for part in parts]
     readings = [{*parts}, {match[1] if match else part for part, match in zip(parts, matches, strict=True)}]
     if matches and all(match and (LETTER.fullmatch(match[1]) or LETTER.fullmatch(match[2])) for match in matches):
@@ -193,8 +193,11 @@ def _readings(text: str) -> list[set[str]]:
 
 
 def _forms(text: str) -> set[str]:
-    line = ALTERNATIVES.fullmatch(text)
-    return {answer(form) for form in {text}.union(*_readings(text), [line[1], *line[2].split("; or ")] if line else [])}
+    forms = {text}.union(*_readings(text))
+    first, separator, others = text.partition(" [or ")  # as ``answer_line`` writes them
+    if separator and others.endswith("]"):
+        forms.update([first, *others.removesuffix("]").split("; or ")])
+    return {answer(form) for form in forms}
 
 
 def are_labels(texts: Sequence[str | None]) -> bool:

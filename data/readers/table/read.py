@@ -170,11 +170,11 @@ def _with_header(name: str, rows: Sequence[tuple[str, Sequence[str | None]]]) ->
 
 def _names(header: Sequence[str]) -> list[str]:
     """Give every column a name of its own: unnamed and repeated ones get numbers, as pandas gives them."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for n, stated in enumerate(header):
         name = stated or f"Unnamed: {n}"
-        names.append(name if name not in names else f"{name}.{n}")
-    return names
+        names[name if name not in names else f"{name}.{n}"] = None
+    return [*names]
 
 
 # -- JSON and Parquet --------------------------------------------------------------------------------------------------

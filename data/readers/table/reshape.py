@@ -14,7 +14,7 @@ from clueline.data.readers.table.columns import MIN_FITTING, Table
 from clueline.data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
 
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
-FENCE = re.compile(r"^```\w*\s*|\s*```$")
+FENCE = re.compile(r"^```\w*|```$")  # of Markdown, around a text without spaces at its ends
 SEVERAL = {"responses", "generations", "completions"}  # words that name lists of answers
 SAMPLE_NUMBER = "sample"  # column of answers that were in lists
 SAID = {"guess", "correct", "confidence"}  # roles of which records of answers have one
@@ -54,7 +54,7 @@ def _by_field(table: Table) -> Table:
 
 def _object_in(text: str | None) -> dict[str, str | None]:
     """Return the JSON object that a text is, maybe in a fence of Markdown, as texts by key; empty if it is none."""
-    value = parsed(FENCE.sub("", text).strip()) if text else None
+    value = parsed(FENCE.sub("", text.strip()).strip()) if text else None
     return flat(value) if isinstance(value, dict) else {}
 
 

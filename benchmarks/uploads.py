@@ -39,7 +39,8 @@ import polars as pl  # noqa: E402
 
 from benchmarks.measuring import machine  # noqa: E402
 from benchmarks.synthetic_data import CLUES, write, write_bundle  # noqa: E402
-from clueline.dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
+from clueline.dashboard.settings import Settings  # noqa: E402
+from clueline.dashboard.uploads.import_process import duckdb_memory  # noqa: E402
 from clueline.data.importing.ingest import import_paths, read_and_check  # noqa: E402
 from clueline.data.importing.seed import seed  # noqa: E402
 from clueline.data.importing.staging import ImportOptions, open_staging  # noqa: E402
@@ -50,6 +51,7 @@ OUT = Path(__file__).with_suffix(".md")
 FULL, CSV_FULL = 10_000_000, 20_000_000
 QUESTIONS = {"wide": 50_000, "long": 500_000}  # of the datasets: for many runs, and for one run of very many questions
 THREADS = 2
+MEMORY_LIMIT = duckdb_memory(Settings().import_memory_mb)
 # What readers ask for while others upload: JSON and pages, cheap and expensive.
 READ = (
     "/api/v1/leaderboard?dataset=pyramid",

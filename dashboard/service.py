@@ -76,8 +76,12 @@ class Service:
         # By query and dataset, with its revision.
         self._recalled: dict[tuple[Callable[..., object], str], tuple[str, object]] = {}
         self.import_processes = ImportProcesses()
-        self.import_file: Callable[[ImportJob], ImportOutcome] = lambda job: self.import_processes.run(job, client_watcher())
+        self.import_file: Callable[[ImportJob], ImportOutcome] = self._import_in_turn
         server.extensions[EXTENSION] = self
+
+    def _import_in_turn(self, job: ImportJob) -> ImportOutcome:
+        client = current_client()
+        return self.import_processes.run(job, client.name, client.left)
 
     def snapshot(self) -> Snapshot:
         """Return the version of the store that this request reads, without datasets that its reader may not read.

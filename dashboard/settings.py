@@ -109,6 +109,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_upload_mb: Annotated[
         int, Meta(ge=1, le=1_000_000), "Largest upload, in MiB. A compressed file can unpack to ten times this size."
     ] = 1024
+    import_memory_mb: Annotated[
+        int,
+        Meta(ge=512, le=1_000_000),
+        "Memory of the process that reads an upload or a watched file, in MiB. A file that needs more is refused. Each worker "
+        "runs up to two such processes at once. Imports on the command line have no limit. See docs/operations.md.",
+    ] = 2048
     hosts: Annotated[
         tuple[HostName, ...],
         "Host names of the server, separated by commas, such as `lab.example,10.0.0.5`. It answers only to these, to loopback "

@@ -1,4 +1,4 @@
-"""Rate limits for clients and players of sessions, and places that few can hold at once."""
+"""Rate limits for clients and players of sessions, places that few can hold at once, and turns that others wait for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Condition, Lock
 
+from clueline.queries.query_time_limit import Abandoned
+
+LOOK_INTERVAL = 0.25  # seconds between checks whether a client still waits for its turn
 MAX_KEYS = 10_000  # above this, keys that made no request for a while are forgotten
 
 
@@ -72,3 +75,50 @@ class Places:
                 self._held[client] -= free
                 if not self._held[client]:
                     del self._held[client]
+
+
+class Turns:
+    """Turns of which ``most`` can be held at once, and fewer by one client. Others wait for theirs.
+
+    Who has waited longest is next. A client that may not hold more is passed over. At the end of its turn, a client goes behind
+    all who wait, so one with many requests alternates with the others. ``waiting`` has the names of those who wait, in order.
+    """
+
+    def __init__(self, most: int, most_of_client: int) -> None:
+        self._most, self._most_of_client = most, most_of_client
+        self._queue: dict[object, str] = {}
+        self._held: Counter[str] = Counter()
+        self._changed = Condition()
+
+    @property
+    def waiting(self) -> list[str]:
+        return [*self._queue.values()]
+
+    @contextmanager
+    def hold(self, client: str, abandoned: Callable[[], bool]) -> Iterator[None]:
+        """Wait for a turn, and hold it meanwhile. Raises ``Abandoned`` once ``abandoned`` says that nobody waits any more."""
+        ticket = object()
+        with self._changed:
+            self._queue[ticket] = client
+            try:
+                while not self._changed.wait_for(lambda: self._next() is ticket, LOOK_INTERVAL):
+                    if abandoned():
+                        raise Abandoned
+                self._held[client] += 1
+            finally:
+                del self._queue[ticket]
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held -= Counter([client])
+                for other in [other for other, name in self._queue.items() if name == client]:
+                    self._queue[other] = self._queue.pop(other)
+                self._changed.notify_all()
+
+    def _next(self) -> object | None:
+        """Return the ticket whose turn it is; None if nobody may begin now."""
+        if self._held.total() >= self._most:
+            return None
+        return next((ticket for ticket, client in self._queue.items() if self._held[client] < self._most_of_client), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -16,13 +17,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 
+import duckdb
 import msgspec
 
+from clueline.dashboard.access.request_rate import Turns
 from clueline.dashboard.http import logs
 from clueline.dashboard.http.messages import error_message
-from clueline.dashboard.settings import read_settings
+from clueline.dashboard.settings import environment_variable, read_settings
 from clueline.dashboard.uploads.end_with_parent import watch_parent
 from clueline.dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
 from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, keep_read_mapping
@@ -31,6 +34,7 @@ from clueline.data.importing.report import FirstRows, Hint, Problem, Refused, Re
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.scratch_folders import keep
 from clueline.data.store import Snapshot, Store, StoreError, open_store
+from clueline.data.store.errors import OutOfMemory
 from clueline.queries.datasets import Dataset, describe_dataset
 from clueline.queries.gradings import GradeReview, uncertain_grades
 from clueline.queries.leaderboard import Leaderboard, leaderboard
@@ -41,11 +45,14 @@ from clueline.queries.selection import read_facets, read_selection
 from clueline.queries.selection.parameter_kinds import BadRequest
 
 ROOT = Path(__file__).resolve().parents[2]
-MEMORY_LIMIT = "1GB"  # for DuckDB, which spills to disk beyond it
+DUCKDB_SHARE = 2  # DuckDB gets one in so many parts of the memory of a process, and spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
+FIRST_VICTIM = "1000"  # the greatest oom_score_adj of Linux: where memory is short, an import ends before anything else
 AT_ONCE = 2  # jobs at the same time per worker
-LOOK_INTERVAL = 1.0  # seconds between checks whether somebody still waits
+AT_ONCE_FOR_CLIENT = 1  # so that slow files of one client never keep another waiting
+LOOK_INTERVAL = 0.02  # seconds between checks how much memory a process holds; one that reads fast takes 2 GiB a second
+STORING = b"\n"  # what a process writes before its outcome, once it begins to change the store
 
 log = logging.getLogger("clueline.dashboard.uploads.import_process")  # this module runs as __main__
 
@@ -62,6 +69,7 @@ class ImportJob(msgspec.Struct):
     largest: int  # maximum size of the unpacked file, in bytes
     rows: int  # maximum number of bad rows to report
     threads: int = 2
+    memory_mb: int | None = None  # that its process may hold, in MiB; None if there is no limit
     request_id: str = ""
     content: Content = "runs"  # what the file may contain
     hidden: list[str] = []  # datasets that do not exist for the uploader
@@ -201,12 +209,41 @@ class Failed(msgspec.Struct, tag="failed"):
     message: str
 
 
-ImportOutcome = Accepted | Rejected | Failed
+class TooMuchMemory(msgspec.Struct, tag="too_much_memory"):
+    """The process needed more memory than it may hold. ``storing`` says whether it had begun to change the store."""
+
+    memory_mb: int
+    storing: bool
+
+    @property
+    def message(self) -> str:
+        """What happened, and how to go on."""
+        return (
+            f"Reading this file takes more memory than the {self.memory_mb:,} MiB that an import may use on this server "
+            f"({environment_variable('import_memory_mb')}). "
+            + (
+                "It was stopped while it was being stored: GET /api/v1/runs says whether it was. Sending it again does no harm."
+                if self.storing
+                else "Nothing was stored."
+            )
+            + " Split the file, ask the operator to raise the setting, or have it imported on the command line."
+        )
 
 
-def run_job(job: ImportJob, store: Store) -> ImportOutcome:
-    """Run a job in this process and return its outcome."""
+ImportOutcome = Accepted | Rejected | Failed | TooMuchMemory
+
+
+def run_job(job: ImportJob, store: Store, begin_storing: Callable[[], None] = lambda: None) -> ImportOutcome:
+    """Run a job in this process and return its outcome. ``begin_storing`` is called before anything in the store changes."""
     paths, names = [Path(job.path)], [job.name]
+    storing = False
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal storing
+        if what == "storing":
+            storing = True
+            begin_storing()
+
     try:
         if job.dry_run:
             with open_dry_run(
@@ -214,8 +251,9 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
             ) as dry_run:
                 return Accepted(msgspec.Raw(msgspec.json.encode(_dry_run_report(dry_run))), False)
         report = import_paths(
-            store, paths, job.options, names=names, by=job.by, content=job.content, largest=job.largest, hidden=job.hidden
-        )
+            store, paths, job.options, names=names, by=job.by, content=job.content, largest=job.largest, hidden=job.hidden,
+            progress=progress,
+        )  # fmt: skip
         result = _import_report(store.snapshot(), report)
         if job.save_mapping:
             _save_mapping(job.save_mapping, store, report, result)
@@ -225,6 +263,8 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
         kinds = [BadRows(kind.count, [_bad_row(problem) for problem in kind.examples]) for kind in refused.kinds]
         rows = [_bad_row(problem) for problem in refused.problems[: job.rows]]
         return Rejected(rows, refused.total, kinds, refused.advice, refused.tables)
+    except (OutOfMemory, duckdb.OutOfMemoryException, MemoryError) as error:
+        return TooMuchMemory(job.memory_mb, storing) if job.memory_mb is not None else Failed(str(error))
     except (StoreError, BadRequest) as error:
         return Failed(error_message(error))
 
@@ -295,10 +335,13 @@ def _remedies(report: Report) -> list[Remedy]:
 
 
 class ImportProcesses:
-    """Starts processes that run jobs, ``at_once`` at a time. A spare process with its modules loaded waits for the next job."""
+    """Starts processes that run jobs, ``at_once`` at a time, and ``at_once_for_client`` of one client.
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
-        self._turns = BoundedSemaphore(at_once)
+    A spare process with its modules loaded waits for the next job.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, at_once_for_client: int = AT_ONCE_FOR_CLIENT) -> None:
+        self.turns = Turns(at_once, at_once_for_client)
         self._lock = Lock()
         self._spare: subprocess.Popen[bytes] | None = None
 
@@ -308,20 +351,19 @@ class ImportProcesses:
             if self._spare is None or self._spare.poll() is not None:
                 self._spare = _start()
 
-    def run(self, job: ImportJob, abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
-        """Run a job in its own process, which writes its temporary files to the folder of the job's file.
+    def run(self, job: ImportJob, client: str = "", abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
+        """Run a job of a client in its own process, which writes its temporary files to the folder of the job's file.
 
-        The process is killed as soon as ``abandoned`` says that nobody waits for the outcome any more; this raises ``Abandoned``
-        and leaves the store intact. After ``TIME_LIMIT`` it is killed with ``TimeoutError``. ``ChildProcessError`` says that it
-        ended without an outcome.
+        The process is killed as soon as it holds more memory than the job may, or ``abandoned`` says that nobody waits for the
+        outcome any more; the latter raises ``Abandoned``. After ``TIME_LIMIT`` it is killed with ``TimeoutError``. The store
+        stays intact. ``ChildProcessError`` says that the process ended without an outcome.
         """
-        with self._turns:
+        with self.turns.hold(client, abandoned):
             with self._lock:
                 spare, self._spare = self._spare, None
-            try:
-                return _run(spare if spare is not None and spare.poll() is None else _start(), job, abandoned)
-            finally:
-                self.prepare()
+            process = spare if spare is not None and spare.poll() is None else _start()
+            self.prepare()  # now, because another client's job may come while this one runs
+            return _run(process, job, abandoned)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -330,7 +372,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[], bool]) -> ImportOutcome:
-    until = time.monotonic() + TIME_LIMIT
+    until, most = time.monotonic() + TIME_LIMIT, job.memory_mb
     unsent: bytes | None = msgspec.json.encode(job)
     output: bytes | None = None
     with process:
@@ -340,6 +382,10 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[
                     output = process.communicate(unsent, timeout=LOOK_INTERVAL)[0]
                 except subprocess.TimeoutExpired:
                     unsent = None  # the next call continues where this one stopped
+                    if most is not None and (held := _memory(process.pid)) > most * 2**20:
+                        log.warning("import of %r was stopped: it held %d MiB of memory", job.name, held // 2**20)
+                        process.kill()
+                        return TooMuchMemory(most, process.communicate()[0].startswith(STORING))
                     if abandoned():
                         log.info("import of %r was stopped: its sender has left", job.name)
                         raise Abandoned from None
@@ -349,11 +395,32 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[
         except BaseException:
             process.kill()
             raise
+    if process.returncode == -signal.SIGABRT and most is not None:
+        # So libraries in Rust and C++ end where the system refuses them memory, as for more than the whole machine has.
+        log.warning("import of %r was refused memory", job.name)
+        return TooMuchMemory(most, output.startswith(STORING))
     if process.returncode != 0:
         log.warning("import of %r ended with code %d", job.name, process.returncode)
         raise ChildProcessError(process.returncode)
     outcome: ImportOutcome = msgspec.json.decode(output, type=ImportOutcome)
     return outcome
+
+
+def _memory(pid: int) -> int:
+    """Return how many bytes a process holds in memory and in swap; 0 if it has ended, or on systems other than Linux.
+
+    An address space would be the wrong measure: an idle process of ours has 1 GiB of it, and holds 140 MiB.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return 1024 * sum(map(int, re.findall(r"^Vm(?:RSS|Swap):\s+(\d+) kB", status, re.MULTILINE)))
+
+
+def duckdb_memory(memory_mb: int) -> str:
+    """Return DuckDB's limit on the memory of its tables, in a process that may hold so many MiB."""
+    return f"{memory_mb // DUCKDB_SHARE}MiB"
 
 
 def _lower_priority() -> None:
@@ -365,6 +432,13 @@ def _lower_priority() -> None:
         os.nice(NICENESS)
     with contextlib.suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="ascii")
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_VICTIM, encoding="ascii")
+
+
+def _say_that_it_stores() -> None:
+    sys.stdout.buffer.write(STORING)
+    sys.stdout.buffer.flush()
 
 
 def main() -> None:
@@ -379,15 +453,17 @@ def main() -> None:
     job = msgspec.json.decode(message, type=ImportJob)
     seconds = int(TIME_LIMIT) * max(2, job.threads)  # CPU time, which all threads add up
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a process that aborts leaves no copy of what it read
     tempfile.tempdir = str(Path(job.path).parent)
     logs.configure(read_settings(), job.request_id)
     facts = {"file": job.name, "bytes": Path(job.path).stat().st_size, "writer": job.by, "dry_run": job.dry_run}
     log.info("import of %r began", job.name, extra=facts)
     began = time.monotonic()
     try:
-        store = open_store(job.store, threads=job.threads, memory_limit=MEMORY_LIMIT)
+        memory_limit = None if job.memory_mb is None else duckdb_memory(job.memory_mb)
+        store = open_store(job.store, threads=job.threads, memory_limit=memory_limit)
         with keep(Path(job.path).parent):  # even if the worker that received the file is killed
-            outcome = run_job(job, store)
+            outcome = run_job(job, store, _say_that_it_stores)
         store.close()
     except Exception:
         log.exception("import of %r failed", job.name, extra=facts)

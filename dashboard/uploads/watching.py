@@ -43,6 +43,7 @@ from clueline.dashboard.uploads.import_process import (
     ImportOutcome,
     ImportProcesses,
     ImportReport,
+    TooMuchMemory,
 )
 from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, kept_mappings
 from clueline.data.importing.staging import ImportOptions
@@ -217,9 +218,9 @@ class Watch:
         try:
             outcome = self.run(job)
         except (ChildProcessError, TimeoutError):
-            return WatchedFile(
-                "", "refused", "its import ended without a result: it took too much time or memory, or an error is logged"
-            )
+            return WatchedFile("", "refused", "its import ended without a result: it took too much time, or an error is logged")
+        if isinstance(outcome, TooMuchMemory):
+            return WatchedFile("", "refused", outcome.message)
         if isinstance(outcome, Failed):
             raise StoreError(outcome.message)
         if isinstance(outcome, Accepted):
@@ -323,8 +324,13 @@ def main() -> None:
     watch_parent()
     settings = read_settings()
     logs.configure(settings)
+    processes = ImportProcesses(at_once=1)
+
+    def run(job: ImportJob) -> ImportOutcome:
+        return processes.run(msgspec.structs.replace(job, memory_mb=settings.import_memory_mb))
+
     watch(
-        Watch(open_store(settings.store, threads=1), settings.watch, ImportProcesses(at_once=1).run, ImportOptions()),
+        Watch(open_store(settings.store, threads=1), settings.watch, run, ImportOptions()),
         EVERY,
         say=lambda name, file: log.info("%s of %s is %s: %s", name, settings.watch, file.state, file.says),
         fail=lambda reason: log.warning("watching %s: %s", settings.watch, reason),

@@ -27,7 +27,7 @@ from clueline.dashboard.service import current_client, service
 from clueline.dashboard.ui.html import data, note, page_link, section
 from clueline.dashboard.ui.messages import prompts
 from clueline.dashboard.uploads.bodies import check_type, clean_name, receive, too_large
-from clueline.dashboard.uploads.import_process import Failed, ImportJob, Rejected
+from clueline.dashboard.uploads.import_process import Failed, ImportJob, Rejected, TooMuchMemory
 from clueline.data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
 from clueline.data.importing.ingest import Content
 from clueline.data.importing.report import Hint
@@ -313,6 +313,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             name=clean_name(given.filename) or received.name or "upload",
             options=replace(given.options(), readers=tuple(filter(None, [service().access.reader().name])), **mappings),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
+            memory_mb=service().settings.import_memory_mb,
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,
         )  # fmt: skip
         service().store.version()  # raises for a damaged store
@@ -329,6 +330,8 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             )  # fmt: skip
     if isinstance(outcome, Failed):
         raise StoreError(outcome.message)
+    if isinstance(outcome, TooMuchMemory):
+        raise RequestDenied(413, "too_much_memory", outcome.message)
     if isinstance(outcome, Rejected):
         single = outcome.total == 1
         message = f"{outcome.total:,} {'problem' if single else 'problems'}; nothing was {'tried' if job.dry_run else 'imported'}"

@@ -19,6 +19,7 @@ from clueline.data.importing.unpublished_catalogue import make_unpublished_catal
 from clueline.data.readers import reader_for
 from clueline.data.store import Snapshot, Store, StoreError, StoreMoved
 from clueline.data.store.audit import AuditEvent, new_event
+from clueline.data.store.errors import OutOfMemory
 from clueline.data.store.files import StoreFiles
 from clueline.data.store.run_files import Objects
 from clueline.data.store.tokens_and_readers import TokenError, Tokens
@@ -72,7 +73,7 @@ def import_paths(
         except StoreMoved:
             continue  # another process changed one of the datasets in between: check against the new version
         except duckdb.OutOfMemoryException as error:
-            raise StoreError(f"the import needs more memory than it may use; allow more, or split the file ({error})") from error
+            raise OutOfMemory(f"the import needs more memory than it may use; allow more, or split the file ({error})") from error
         except (duckdb.IOException, OSError) as error:
             if store.version() != version:
                 continue  # other processes wrote so often that this version was removed
@@ -122,7 +123,7 @@ def open_dry_run(
                 stored = frozenset(staging.report.runs) - set(unpublished.runs)
                 tried = DryRun(dataset, Snapshot(version, connection, objects=unpublished.objects), staging.report, stored)
             except duckdb.OutOfMemoryException as error:
-                raise StoreError(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
+                raise OutOfMemory(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
             except (duckdb.IOException, OSError) as error:
                 resources.close()
                 if catalogue is None or catalogue.exists() or store.version() == version:

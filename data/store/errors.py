@@ -24,6 +24,10 @@ def reason(error: Exception) -> str:
     return "it can only be read here" if read_only or "readonly database" in str(error) else str(error)
 
 
+class OutOfMemory(StoreError):
+    """A computation needs more memory than it may use."""
+
+
 class DamagedStore(StoreError):
     """The folder holds data, but no version that can be served. Nothing in it is changed before a repair."""
 

@@ -1,12 +1,12 @@
 """Cells on which a regular expression could try the same place many times: each takes time in proportion to its length."""
 
 import pytest
+
 from clueline.data.quizbowl.answer_lines import parse_answer_line
 from clueline.data.quizbowl.question_words import count_words, plain_text
 from clueline.data.readers.table.cells import agree, answer, labelled_answer, number, truth
 from clueline.data.readers.table.columns import Table
 from clueline.data.readers.table.reshape import reshape
-
 from tests.helpers.linear_time import assert_linear
 
 TEXTS = {

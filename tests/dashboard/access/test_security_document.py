@@ -10,7 +10,9 @@ from clueline.dashboard.app import create_app
 from clueline.dashboard.http import slow_clients
 from clueline.dashboard.process import server as gunicorn_server
 from clueline.dashboard.settings import Settings
-from clueline.dashboard.views import api
+from clueline.dashboard.uploads import import_process
+from clueline.dashboard.views import api, upload
+from clueline.data.importing import column_mapping
 from clueline.data.play_sessions.session_definition import Session
 from clueline.data.store import stored_selections
 from tests.helpers.paths import ROOT
@@ -74,6 +76,12 @@ def test_the_limits_are_those_of_the_code():
         "request line and headers, bytes": slow_clients.MAX_HEAD,
         "uploads at once, of a worker": service.MAX_UPLOADS,
         "uploads at once of one client, of a worker": service.MAX_UPLOADS_OF_CLIENT,
+        "uploads read at once, of a worker": import_process.AT_ONCE,
+        "uploads read at once for one client, of a worker": import_process.AT_ONCE_FOR_CLIENT,
+        "memory of the process that reads an upload, MiB": Settings().import_memory_mb,
+        "time in which an upload must be read, seconds": import_process.TIME_LIMIT,
+        "unpacked size of an upload, times the largest upload": upload.UNPACKED,
+        "pattern of a confidence, characters": column_mapping.MAX_PATTERN_LENGTH,
         "threads of a worker for uploads": slow_clients.UPLOAD_THREADS,
         "threads of a worker for everything else": gunicorn_server.THREADS,
         "threads that compute or wait for a result": result_cache.PLACES,

@@ -12,7 +12,7 @@ from functools import partial
 import httpx
 import pytest
 
-from clueline.dashboard.uploads.import_process import run_job
+from clueline.dashboard.uploads.import_process import TooMuchMemory, run_job
 from clueline.dashboard.uploads.watching import NOTES, Watch, watched_files
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
@@ -223,3 +223,13 @@ def test_a_server_watches_the_folder_of_its_setting(folder, copied, tmp_path):
         assert added() == ["watch"]
     finally:
         server.stop()
+
+
+def test_a_file_that_takes_too_much_memory_is_refused_with_what_to_do(folder, store):
+    (folder / "results.csv").write_text(TABLE, encoding="utf-8")
+    watched = Watch(store, str(folder), lambda job: TooMuchMemory(2048, storing=False), ImportOptions())
+    assert [*watched.look()] == []
+    ((name, file),) = watched.look()
+    assert (name, file.state) == ("results.csv", "refused")
+    assert "2,048 MiB" in file.says and "Split the file" in file.says
+    assert runs(store) == []

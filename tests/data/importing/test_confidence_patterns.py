@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from clueline.data.importing.column_mapping import BadMapping, read_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clueline.data.importing.column_mapping import BadMapping, read_pattern
 from tests.helpers.examples import examples
 from tests.helpers.linear_time import assert_linear
 

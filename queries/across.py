@@ -29,6 +29,7 @@ from clueline.queries.selection.parameter_kinds import BadRequest
 OVERCONFIDENCE = CATALOGUE["overconfidence"]
 Rows = Literal["models", "runs"]
 ROWS: tuple[Rows, ...] = ("models", "runs")
+ModelOf = Mapping[tuple[str, str], str]  # the model of each dataset and name that runs have
 Sign = Literal["overconfident", "underconfident", "neither", "unknown"]
 
 
@@ -150,11 +151,12 @@ class AcrossDiagrams(msgspec.Struct):
     diagrams: list[AcrossDiagram]
 
 
-def shown_runs(facets: Facets, rows: Rows, model_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the ids of a dataset's runs shown: all, or the latest of each model (``model_of``, by name) and elicitation."""
+def shown_runs(facets: Facets, rows: Rows, model_of: ModelOf) -> tuple[str, ...]:
+    """Return the ids of a dataset's runs shown: all, or the latest of each model and elicitation."""
     if rows == "runs":
         return tuple(run for run, _, _ in facets.runs)
-    return tuple({(model_of.get(name, name), elicitation): run for run, name, elicitation in facets.runs}.values())
+    dataset = facets.dataset
+    return tuple({(model_of.get((dataset, name), name), way): run for run, name, way in facets.runs}.values())
 
 
 def across(
@@ -163,21 +165,21 @@ def across(
     metric: Metric,
     rows: Rows,
     version: str,
-    model_of: Mapping[str, str],
+    model_of: ModelOf,
     tag: str = "",
     pooled: Mapping[str, RunGroups] | None = None,
 ) -> Across:
     """Combine the leaderboards of datasets into one table.
 
-    ``boards`` hold the ``shown_runs`` of each dataset, with the metric, overconfidence and the intervals of both. For
-    ``model_of`` see there. ``pooled`` groups the same runs by the tag; only of datasets in which some run has it.
+    ``boards`` hold the ``shown_runs`` of each dataset, with the metric, overconfidence and the intervals of both. ``pooled``
+    groups the same runs by the tag; only of datasets in which some run has it.
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []
     divided = {
         model
-        for board in boards.values()
-        for model, count in Counter(model_of.get(row.model, row.model) for row in board.rows).items()
+        for dataset, board in boards.items()
+        for model, count in Counter(model_of.get((dataset, row.model), row.model) for row in board.rows).items()
         if count > 1
     }
     collections = collections_of([facet.dataset for facet in facets])
@@ -202,7 +204,7 @@ def across(
         )
         for name, cell in cells.items():
             stated, elicitation, run = name
-            model = model_of.get(stated, stated) if rows == "models" else stated
+            model = model_of.get((facet.dataset, stated), stated) if rows == "models" else stated
             key = (model, elicitation, run) if rows == "runs" else (model, elicitation) if model in divided else (model,)
             row = table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None))
             if elicitation not in row.elicitation.split(", "):

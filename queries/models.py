@@ -9,7 +9,17 @@ from typing import Literal
 import msgspec
 
 from clueline.data.store import Snapshot
-from clueline.data.store.models import DATED, FACTS, proposals
+from clueline.data.store.models import (
+    DATED,
+    FACTS,
+    KnownModel,
+    NoSuchModel,
+    SeveralModels,
+    distinct_pairs,
+    find_model,
+    known_models,
+    proposals,
+)
 from clueline.data.store.run_tags import LABEL
 from clueline.queries.across import Across, AcrossCell
 from clueline.queries.compare import Comparisons, Difference
@@ -24,6 +34,7 @@ from clueline.queries.selection.parameter_kinds import BadRequest
 class Model(msgspec.Struct):
     """A model that has runs. ``names`` are those that its runs have, as files state them; the others are facts, None if unset.
 
+    ``model`` is its name or, where the reader sees several models of this name, the name with a dataset of each in brackets.
     ``runs`` counts those that are not withdrawn, on ``datasets``.
     """
 
@@ -46,25 +57,41 @@ class Models(msgspec.Struct):
 
 def models(snapshot: Snapshot) -> Models:
     """Return the models of the runs that the snapshot shows."""
-    rows = snapshot.rows(
-        f"""select n.model, list(distinct name order by name), {", ".join(f"any_value({fact})" for fact in FACTS)},
-            count(*) filter (withdrawn_at is null),
-            coalesce(list(distinct dataset order by dataset) filter (withdrawn_at is null), [])
-        from runs r join model_names n on n.name = r.model join models m on m.model = n.model
-        group by 1 order by lower(n.model), 1"""
-    )
-    listed = [Model(*row) for row in rows]
-    distinct = set(snapshot.rows("select name, other from distinct_models"))
-    return Models(listed, proposals({name: model.model for model in listed for name in model.names}, distinct))
+    known = known_models(snapshot)
+    counts = _run_counts(snapshot)
+    return Models([_described(model, counts) for model in known], proposals(known, distinct_pairs(snapshot.connection)))
+
+
+def labels_of_models(snapshot: Snapshot) -> dict[tuple[str, str], str]:
+    """Return the label of the model of each dataset and name that runs of the snapshot have."""
+    return {(node.dataset, node.name): model.label for model in known_models(snapshot) for node in model.nodes}
+
+
+def _run_counts(snapshot: Snapshot) -> dict[tuple[str, str], int]:
+    """Return the number of runs that are not withdrawn by name and dataset."""
+    rows = snapshot.rows("select model, dataset, count(*) from runs where withdrawn_at is null group by 1, 2")
+    return {(name, dataset): count for name, dataset, count in rows}
+
+
+def _described(model: KnownModel, counts: Mapping[tuple[str, str], int]) -> Model:
+    own = {node: counts[node] for node in model.nodes if node in counts}
+    facts = [model.fact(fact) for fact in FACTS]
+    return Model(model.label, model.names, *facts, sum(own.values()), sorted({node.dataset for node in own}))
 
 
 def model(snapshot: Snapshot, name: str) -> Model:
-    """Return a model by its name or one of its names. Raises ``BadRequest`` if no run that the snapshot shows has it."""
-    known = models(snapshot).models
-    match = next((row for row in known if row.model == name), None) or next((row for row in known if name in row.names), None)
-    if match is None:
-        raise BadRequest("unknown_model", f"There is no model {name!r}; /api/v1/models lists them.", "model", status=404)
-    return match
+    """Return a model by its label, its name or one of its names.
+
+    Raises ``BadRequest`` if no run that the snapshot shows has it, or if several models do.
+    """
+    try:
+        return _described(find_model(known_models(snapshot), name), _run_counts(snapshot))
+    except SeveralModels as error:
+        message = f"Several models are called {name!r}; `allowed` tells them apart."
+        raise BadRequest("several_models", message, "model", error.labels) from None
+    except NoSuchModel:
+        message = f"There is no model {name!r}; /api/v1/models lists them."
+        raise BadRequest("unknown_model", message, "model", status=404) from None
 
 
 class ModelRun(msgspec.Struct):
@@ -86,13 +113,18 @@ class ModelAcross(msgspec.Struct):
     runs: list[ModelRun]
 
 
-def model_runs(about: Model, metric: Metric, version: str, result: Across | None) -> ModelAcross:
-    """Return the runs of a model among all runs on its datasets; None if it has no runs that count."""
+def model_runs(
+    about: Model, metric: Metric, version: str, result: Across | None, model_of: Mapping[tuple[str, str], str]
+) -> ModelAcross:
+    """Return the runs of a model among all runs on its datasets; None if it has no runs that count.
+
+    ``model_of`` is the model of each dataset and name.
+    """
     runs = [
         ModelRun(column.dataset, column.title, row.model, row.elicitation, cell)
         for row in (result.rows if result else ())
         for column in (result.datasets if result else ())
-        if row.model in about.names and (cell := row.cells.get(column.dataset)) is not None
+        if model_of.get((column.dataset, row.model)) == about.model and (cell := row.cells.get(column.dataset)) is not None
     ]
     return ModelAcross(version, about, metric.key, sorted(runs, key=lambda run: 2 if run.cell.place is None else run.cell.place))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from clueline.data.duckdb_and_polars import first_rows, literal, quoted
 from clueline.data.importing.table_contract import GRADE_PREFIX
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import OTHER_STATES, State, state_sql
+from clueline.data.store.models import KnownModel, known_models
 from clueline.data.store.query_to_file import Form, Table
 from clueline.queries.engine.selected_answers import counts_by_run, state_counts
 from clueline.queries.selection import Selection
@@ -103,10 +104,10 @@ FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("import
     from"""
 SOUGHT = {  # SQL conditions by the parameter that each reads
     "dataset": "dataset = $dataset",
-    "search": """contains(lower(concat_ws(' ', run, model, elicitation, file_name, imported_by,
-        (select model from model_names n where n.name = runs.model),
-        (select string_agg(tag || '=' || value, ' ') from tags t where t.run = runs.run))), lower($search))""",
-    "of_model": "model in (select name from model_names where $of_model in (name, model))",
+    "search": """(list_contains($called::varchar[], dataset || '/' || model)
+        or contains(lower(concat_ws(' ', run, model, elicitation, file_name, imported_by,
+            (select string_agg(tag || '=' || value, ' ') from tags t where t.run = runs.run))), lower($search)))""",
+    "of_model": "list_contains($of_model::varchar[], dataset || '/' || model)",
     "tagged": "exists (select 1 from tags t where t.run = runs.run and $tagged in (tag, tag || '=' || value))",
     "since": "strftime(imported_at, '%Y-%m-%d') >= $since",
     "until": "substr(strftime(imported_at, '%Y-%m-%d'), 1, length($until)) <= $until",
@@ -141,7 +142,11 @@ def runs(
         "withdrawn": withdrawn,
     }  # fmt: skip
     given = {key: value for key, value in given.items() if value not in (None, "")}
+    if of_model:
+        given["of_model"] = _nodes(snapshot, lambda known: of_model in (known.label, known.name), of_model)
     conditions = " and ".join(["true", *(SOUGHT[key] for key in given)])
+    if search:
+        given["called"] = _nodes(snapshot, lambda known: search.lower() in known.label.lower())
     ((total,),) = snapshot.rows(f"select count(*) from runs where {conditions}", given)
     if after:
         last = snapshot.rows("select position from runs where run = $run", {"run": after})
@@ -156,18 +161,26 @@ def runs(
     return Runs(listed, total, listed[-1].run if len(rows) > len(listed) else None)
 
 
+def _nodes(snapshot: Snapshot, wanted: Callable[[KnownModel], bool], name: str = "") -> list[str]:
+    """Return ``DATASET/NAME`` of the runs of wanted models, and of those with this name."""
+    return [
+        f"{node.dataset}/{node.name}"
+        for known in known_models(snapshot)
+        for node in known.nodes
+        if wanted(known) or node.name == name
+    ]
+
+
 def run_choices(snapshot: Snapshot, dataset: str | None) -> RunChoices:
     """Return the models and tags of the runs of a dataset, None for all; notes are left out."""
     scope = "where $d is null or r.dataset = $d"
-    models = snapshot.rows(
-        f"select distinct n.model from runs r join model_names n on n.name = r.model {scope} order by lower(n.model), 1",
-        {"d": dataset},
-    )
+    here = set(snapshot.rows(f"select distinct model, dataset from runs r {scope}", {"d": dataset}))
     tags = snapshot.rows(
         f"select distinct tag || '=' || value from tags join runs r using (run) {scope} and tag <> 'notes' order by 1",
         {"d": dataset},
     )
-    return RunChoices([name for (name,) in models], [tag for (tag,) in tags])
+    labels = [model.label for model in known_models(snapshot) if not here.isdisjoint(model.nodes)]
+    return RunChoices(labels, [tag for (tag,) in tags])
 
 
 def run(snapshot: Snapshot, run_id: str) -> RunFacts:

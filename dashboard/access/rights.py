@@ -153,6 +153,10 @@ class Access:
         """Return ids of private datasets, stored or not, that the reader of this request may not read. Raises as ``hidden``."""
         return self.hidden(self._record().private)
 
+    def public_datasets(self, datasets: Iterable[str]) -> list[str]:
+        """Return which of these datasets are not private. Raises ``StoreError`` if the tokens cannot be read."""
+        return [dataset for dataset in datasets if dataset not in self._record().private]
+
     def address_of_view(self, path: str, pairs: Sequence[tuple[str, str]]) -> str:
         """Return the address of something that belongs to the view of this request, such as its table as CSV.
 

@@ -41,10 +41,12 @@ def merge_command(settings: Settings, names: tuple[str, ...], into: str | None) 
 
 @models_group.command("split")
 @click.argument("name")
+@click.option("--dataset", metavar="DATASET", help="Only of the runs on this dataset.")
 @click.pass_obj
-def split_command(settings: Settings, name: str) -> None:
+def split_command(settings: Settings, name: str, dataset: str | None) -> None:
     """Make NAME, a name that runs have, a model of its own again."""
-    _report(split(open_store(settings.store), name, None), f"{name}: now a model of its own")
+    where = f" on {dataset}" if dataset else ""
+    _report(split(open_store(settings.store), name, None, dataset=dataset), f"{name}{where}: now a model of its own")
 
 
 @models_group.command("dismiss")

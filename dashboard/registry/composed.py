@@ -19,9 +19,9 @@ from clueline.queries.models import (
     baseline_of,
     dataset_with_most_runs,
     days_of_runs,
+    labels_of_models,
     model,
     model_runs,
-    models,
     versions,
 )
 from clueline.queries.question import Question, question
@@ -122,9 +122,9 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
     return AcrossDiagrams(service().snapshot().version, conventions.binning, diagrams)
 
 
-def model_of() -> dict[str, str]:
-    """Return the model of each name that runs have which the reader may read."""
-    return {name: model.model for model in service().ask(models).models for name in model.names}
+def model_of() -> dict[tuple[str, str], str]:
+    """Return the model of each dataset and name that runs have which the reader may read."""
+    return labels_of_models(service().snapshot())
 
 
 def model_across(name: str, metric: Metric, conventions: Conventions, failed: bool) -> ModelAcross:
@@ -134,7 +134,7 @@ def model_across(name: str, metric: Metric, conventions: Conventions, failed: bo
     """
     about = service().ask(model, name)
     result = across_datasets(metric, about.datasets, "runs", conventions, failed) if about.datasets else None
-    return model_runs(about, metric, service().snapshot().version, result)
+    return model_runs(about, metric, service().snapshot().version, result, model_of())
 
 
 def model_versions(

@@ -14,7 +14,7 @@ from clueline.dashboard.http.bodies import json_response
 from clueline.dashboard.registry.addresses import accept, get, pairs, sentence, writer
 from clueline.dashboard.service import service
 from clueline.data.store import StoreError
-from clueline.data.store.audit import Audit, AuditEvent
+from clueline.data.store.audit import Audit, AuditEvent, is_shown
 from clueline.data.store.tokens_and_readers import TokenError
 from clueline.queries.selection import read_parameters
 from clueline.queries.selection.parameter_kinds import BadRequest, Text, Texts, Whole
@@ -38,14 +38,13 @@ class AuditPage(msgspec.Struct):
 
 
 def _readable_filter() -> Callable[[AuditEvent], bool]:
-    """Return a function that says whether the reader may read an event. Events about datasets hidden from them are not shown."""
-    snapshot = service().snapshot()
-    names = service().access.hidden_names()
-    if not names:
+    """Return a function that says whether the reader sees an event. Those with the right ``admin`` see all."""
+    if service().access.reader().has("admin"):
         return lambda event: True
+    snapshot = service().snapshot()
+    hidden = {*service().access.hidden_names()}
     runs = {run for (run,) in snapshot.rows("select run from runs")}
-
-    return lambda event: event.dataset not in names and (event.run is None or event.run in runs)
+    return lambda event: is_shown(event, hidden, runs)
 
 
 def _without_parts(event: AuditEvent) -> AuditEvent:
@@ -64,8 +63,9 @@ def _without_parts(event: AuditEvent) -> AuditEvent:
 def get_audit(parameters: AuditParameters) -> Response:
     """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, created and revoked
     tokens, and which attempts were refused; newest first. Needs the same rights as an upload, such as a token. Changes are kept
-    for good, but only the last few thousand refused attempts. Events about datasets that the reader may not read are left out.
-    Only tokens with the right `admin` see the variable parts of the addresses that were refused.
+    for good, but only the last few thousand refused attempts. Only tokens with the right `admin` see events about tokens, those
+    that do not say which datasets they concern, as earlier versions wrote some, and the variable parts of the addresses that
+    were refused. Other events are left out unless the reader may read all datasets that they concern.
     """
     events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _readable_filter())
     following = events[parameters.limit - 1].id if len(events) > parameters.limit else None

@@ -30,7 +30,7 @@ from clueline.dashboard.ui.text import distinct_short_names, short
 from clueline.dashboard.views.across.page import DIAGRAMS
 from clueline.dashboard.views.across.sections import diagrams_section
 from clueline.data.plurals import counted
-from clueline.data.store.models import FACTS, BadModel, NoSuchModel, describe, dismiss, merge, rename, split
+from clueline.data.store.models import FACTS, BadModel, NoSuchModel, SeveralModels, describe, dismiss, merge, rename, split
 from clueline.queries.across import AcrossCell
 from clueline.queries.metrics import CATALOGUE, METRICS
 from clueline.queries.models import (
@@ -102,6 +102,7 @@ class _Merge(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Split(msgspec.Struct, forbid_unknown_fields=True):
     name: str
+    dataset: str | None = None
 
 
 class _Dismissal(msgspec.Struct, forbid_unknown_fields=True):
@@ -124,15 +125,26 @@ class _Describe(msgspec.Struct, forbid_unknown_fields=True):
 @accept("POST", "/api/v1/models/merge")
 def post_merge() -> Response:
     """Make models one: `{"models": ["opus-5", "lab/opus-5"], "into": "opus-5"}`. `into` is the model that remains, or a new name.
-    Run ids, and addresses that name runs or the names of files, do not change. Responds as `GET /api/v1/models` does.
+    Run ids, and addresses that name runs or the names of files, do not change. Who may not read some of the datasets sees the
+    part of the model that is on the others, with the facts that were stated of that part. Responds as `GET /api/v1/models` does.
     """
-    return _change(_Merge, lambda body: body.models, lambda body, by: merge(service().store, body.models, body.into, by))
+
+    def change(body: _Merge, by: str, hidden: Sequence[str]) -> None:
+        merge(service().store, body.models, body.into, by, hidden)
+
+    return _change(_Merge, lambda body: body.models, change)
 
 
 @accept("POST", "/api/v1/models/split")
 def post_split() -> Response:
-    """Make one of a model's names a model of its own again: `{"name": "lab/opus-5"}`. Responds as `GET /api/v1/models` does."""
-    return _change(_Split, lambda body: [body.name], lambda body, by: split(service().store, body.name, by))
+    """Make one of a model's names a model of its own again: `{"name": "lab/opus-5"}`; with `dataset`, only for the runs there.
+    Responds as `GET /api/v1/models` does.
+    """
+
+    def change(body: _Split, by: str, hidden: Sequence[str]) -> None:
+        split(service().store, body.name, by, hidden, body.dataset)
+
+    return _change(_Split, lambda body: [], change)
 
 
 @accept("POST", "/api/v1/models/dismiss")
@@ -140,26 +152,36 @@ def post_dismiss() -> Response:
     """Say that models are not one, so that they are not proposed again: `{"models": ["opus-5", "lab/opus-5"]}`. Responds as
     `GET /api/v1/models` does.
     """
-    return _change(_Dismissal, lambda body: body.models, lambda body, by: dismiss(service().store, body.models, by))
+
+    def change(body: _Dismissal, by: str, hidden: Sequence[str]) -> None:
+        dismiss(service().store, body.models, by, hidden)
+
+    return _change(_Dismissal, lambda body: body.models, change)
 
 
 @accept("POST", "/api/v1/models/rename")
 def post_rename() -> Response:
-    """Call a model by another name: `{"model": "opus-5", "name": "Opus 5"}`. The names of its runs stay. Responds as
+    """Call a model by another name: `{"model": "opus-5", "name": "Opus 5"}`. The names of its runs stay. Whoever may read one of
+    the datasets that the model is on sees the new name; one that its runs have, only readers of these. Responds as
     `GET /api/v1/models` does.
     """
-    return _change(_Rename, lambda body: [body.model], lambda body, by: rename(service().store, body.model, body.name, by))
+
+    def change(body: _Rename, by: str, hidden: Sequence[str]) -> None:
+        rename(service().store, body.model, body.name, by, hidden)
+
+    return _change(_Rename, lambda body: [body.model], change)
 
 
 @accept("POST", "/api/v1/models/describe")
 def post_describe() -> Response:
     """Set facts about a model: `{"model", "organisation", "released", "sizes", "notes"}`. `released` is a year, a month or a day.
-    A fact that is null or blank is removed, and one that is absent stays. Responds as `GET /api/v1/models` does.
+    A fact that is null or blank is removed, and one that is absent stays. Whoever may read one of the datasets that the model is
+    on sees the facts. Responds as `GET /api/v1/models` does.
     """
 
-    def change(body: _Describe, by: str) -> None:
+    def change(body: _Describe, by: str, hidden: Sequence[str]) -> None:
         given = {fact: text for fact in FACTS if (text := getattr(body, fact)) is not msgspec.UNSET}
-        describe(service().store, body.model, given, by)
+        describe(service().store, body.model, given, by, hidden)
 
     return _change(_Describe, lambda body: [body.model], change)
 
@@ -167,16 +189,22 @@ def post_describe() -> Response:
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def _change(kind: type[T], named: Callable[[T], Sequence[str]], change: Callable[[T, str], object]) -> Response:
+def _change(kind: type[T], named: Callable[[T], Sequence[str]], change: Callable[[T, str, Sequence[str]], None]) -> Response:
     """Make a change of models by the body of this request, and list the models. ``named`` are the models that it names.
 
-    Raises ``BadRequest``: 404 if the writer sees no run of a model, and 422 if the change cannot be made.
+    ``change`` gets the body, who sent it, and the datasets that they may not read. Raises ``BadRequest``: 404 if the writer sees
+    no run of a model, 400 if they see several of a name, and 422 if the change cannot be made.
     """
     by, body = writer(), read_body(kind)
     for name in named(body):
         service().ask(model, name)
-    with refusal(BadModel, "bad_model", "model"), refusal(NoSuchModel, "unknown_model", "model", 404):
-        change(body, by)
+    hidden = service().access.hidden_names()
+    with (
+        refusal(BadModel, "bad_model", "model"),
+        refusal(SeveralModels, "several_models", "model", 400),
+        refusal(NoSuchModel, "unknown_model", "model", 404),
+    ):
+        change(body, by, hidden)
     service().read_current()
     return json_response(service().ask(models))
 
@@ -303,6 +331,7 @@ def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:
         ),
         *change_message(),
         _about(about),
+        _seen_by_others(about),
     ]
     if not result.runs:
         return [*top, panel("No runs", "All runs of this model were withdrawn.")]
@@ -371,6 +400,20 @@ def _about(about: Model) -> html.Section:
         ),
     )  # fmt: skip
     return html.Section([facts(stated), html.P(buttons, className="links")], className="dataset provenance")
+
+
+def _seen_by_others(about: Model) -> Component | None:
+    """Say who sees what is stated of a model that is on private datasets and on others."""
+    access = service().access
+    public = access.public_datasets(about.datasets)
+    if access.page_mode() == "off" or not 0 < len(public) < len(about.datasets):
+        return None
+    titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
+    named = ", ".join(titles[dataset] for dataset in public)
+    return note(
+        f"Of the datasets of this model, everybody can read {named}. They see its runs and names there, and also how you rename "
+        "or describe it here. Its other runs and names do not exist for them."
+    )
 
 
 def _names(runs: Sequence[ModelRun]) -> dict[str, str]:

@@ -170,10 +170,12 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
     objects = [part for group in new for part in group.objects]
     if not new:
         return []
+    dataset = objects[0].dataset
 
     def events(runs: list[str]) -> list[AuditEvent]:
-        added = [new_event("added_grading", None, run=run, grading=name) for group in new for run, name in group.gradings]
-        return [new_event("published", None, run=run) for run in runs] + added
+        gradings = [grading for group in new for grading in group.gradings]
+        added = [new_event("added_grading", None, dataset=dataset, run=run, grading=name) for run, name in gradings]
+        return [new_event("published", None, dataset=dataset, run=run) for run in runs] + added
 
     try:
         with scratch_folder() as folder:

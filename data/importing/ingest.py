@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +67,7 @@ def import_paths(
                 if staging.changes():
                     progress("storing", steps - 1, steps)
                     _make_private(store, private, options.readers, by)  # before anybody can read them
-                    _publish(store, staging, by)
+                    _publish(store, staging, by, hidden)
                 progress("done", steps, steps)
                 return staging.report
         except StoreMoved:
@@ -132,22 +132,26 @@ def open_dry_run(
         yield tried
 
 
-def _publish(store: Store, staging: Staging, by: str | None) -> None:
+def _publish(store: Store, staging: Staging, by: str | None, hidden: Collection[str]) -> None:
     brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
     with store.adding_objects() as objects:
         unpublished = make_unpublished_catalogue(staging, objects, by)
+        dataset_of = dict(unpublished.connection.execute("select run, dataset from unpublished.runs").fetchall())
         unpublished.close()
-        store.write(unpublished.publish, lambda _: _events(staging.report, [dataset for (dataset,) in brought], by))
+        store.write(
+            lambda connection: unpublished.publish(connection, hidden),
+            lambda _: _events(staging.report, [dataset for (dataset,) in brought], dataset_of, by),
+        )
 
 
-def _events(report: Report, brought: Sequence[str], by: str | None) -> Iterator[AuditEvent]:
+def _events(report: Report, brought: Sequence[str], dataset_of: Mapping[str, str], by: str | None) -> Iterator[AuditEvent]:
     for dataset in brought:
         yield new_event("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
     for run in report.runs:
         if run not in report.stored:
-            yield new_event("published", by, run=run)
+            yield new_event("published", by, dataset=dataset_of[run], run=run)
     for run, grading in report.gradings:
-        yield new_event("added_grading", by, run=run, grading=grading)
+        yield new_event("added_grading", by, dataset=dataset_of[run], run=run, grading=grading)
 
 
 def read_and_check(

@@ -213,11 +213,11 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
     the file's; None if the rules cover none, or if the run's own grading is already that of the rules. Raises ``NoSuchRun`` or
     ``StoreError``.
     """
-    gradings.dataset_of(store.snapshot().connection, run)
+    dataset = gradings.dataset_of(store.snapshot().connection, run)
     with store.adding_objects() as objects:
 
         def change(connection: duckdb.DuckDBPyConnection) -> int | None:
-            dataset = gradings.dataset_of(connection, run)
+            gradings.dataset_of(connection, run)  # it may have been deleted meanwhile
             own = connection.execute("select name from gradings where run = $run and position = 0", {"run": run}).fetchall()
             if own == [(GRADED,)]:
                 return None
@@ -229,4 +229,4 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
             renew_revisions(connection, [dataset])
             return differs
 
-        return store.write(change, lambda differs: [new_event("graded", by, run=run)])
+        return store.write(change, lambda differs: [new_event("graded", by, dataset=dataset, run=run)])

@@ -7,7 +7,7 @@ catalogue of the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,8 +48,11 @@ class UnpublishedCatalogue:
         self.connection.execute("checkpoint unpublished")
         self.connection.close()
 
-    def publish(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Copy the changes into the next catalogue of the store. Raises ``StoreMoved`` if a dataset has changed meanwhile."""
+    def publish(self, connection: duckdb.DuckDBPyConnection, hidden: Collection[str] = ()) -> None:
+        """Copy the changes into the next catalogue of the store. Raises ``StoreMoved`` if a dataset has changed meanwhile.
+
+        ``hidden`` are datasets that the importer may not read: no run becomes one of their models.
+        """
         self._check_unchanged(connection)
         connection.execute(f"attach {literal(self.path)} as unpublished (read_only)")
         next_run, next_dataset = (_next_position(connection, table) for table in ("runs", "datasets"))
@@ -64,7 +67,7 @@ class UnpublishedCatalogue:
             connection.execute(_insert("datasets", _among(self.rebased), new, next_dataset))
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
-        models.add_names(connection)
+        models.add_names(connection, hidden)
         rows = f"{_among(self.rebased)} or {self.new_rows('objects')}"
         connection.execute(f"insert into objects by name from unpublished.objects where {rows}")
         for table in TABLES_OF_RUNS:

@@ -10,7 +10,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -25,6 +25,38 @@ Action = Literal[
     "added_grading", "invited_players", "erased_answers", "tagged", "merged_models",
     "renamed_model", "split_model", "described_model", "dismissed_proposal", "deleted", "removed_sample", "refused",
 ]  # fmt: skip
+# Who sees an event, apart from tokens with the right ``admin``: whoever may read all datasets that it concerns, every reader of
+# the audit, or nobody.
+Scope = Literal["readers", "everybody", "nobody"]
+SCOPES: Mapping[Action, Scope] = {
+    "published": "readers",
+    "replaced_questions": "readers",
+    "withdrew": "readers",
+    "restored": "readers",
+    "deleted": "readers",
+    "removed_sample": "readers",
+    "corrected_grades": "readers",
+    "drew_for_review": "readers",
+    "graded": "readers",
+    "added_grading": "readers",
+    "tagged": "readers",
+    "merged_models": "readers",
+    "renamed_model": "readers",
+    "split_model": "readers",
+    "described_model": "readers",
+    "dismissed_proposal": "readers",
+    "invited_players": "readers",
+    "erased_answers": "readers",
+    "made_private": "readers",
+    "made_public": "readers",
+    "created_token": "nobody",  # a token can be named after what only its holder may know of
+    "revoked_token": "nobody",
+    "renewed_link_key": "everybody",
+    "migrated": "everybody",
+    "restored_backup": "everybody",
+    "repaired": "everybody",
+    "refused": "everybody",  # without the variable parts of the address
+}
 
 log = logging.getLogger("clueline.audit")
 
@@ -35,8 +67,8 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     ``by`` is the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token, ``system:NAME`` for
     the operating-system user who ran a command, or ``player`` for a player of a session. It is blank if unknown, as for a wrong
     token. ``token`` is a token's name; its secret is never stored. ``grades`` says how many grades were corrected, or answers
-    drawn for review. ``names`` are those that became names of ``model``, its earlier name, the facts that were set, or
-    models that are not one.
+    drawn for review. ``datasets`` are those of the models that a change concerns. ``names`` are those that became names of
+    ``model``, its earlier name, the facts that were set, or models that are not one.
     ``reason`` is the code of a refusal, or why a run was withdrawn, and ``attempt`` the method and path of the refused request.
     """
 
@@ -45,6 +77,7 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     action: Action
     by: str
     dataset: str | None = None
+    datasets: tuple[str, ...] = ()
     run: str | None = None
     token: str | None = None
     grades: str | None = None
@@ -68,7 +101,7 @@ class Audit:
 
         Changes of the store itself come with their events (``new_event``). Raises ``StoreError``; then it must not happen.
         """
-        events = [new_event(action, by, **facts)]
+        events = [new_event(action, by, datasets=(), **facts)]
         try:
             self._register.append_audit(encode(events), refused=False)
         except OSError as error:
@@ -77,7 +110,7 @@ class Audit:
 
     def refuse(self, by: str, **facts: str | None) -> None:
         """Record a refused attempt. A register that cannot be written is only reported in the log."""
-        event = new_event("refused", by, **facts)
+        event = new_event("refused", by, datasets=(), **facts)
         log_events([event])
         try:
             self._register.append_audit(encode([event]), refused=True)
@@ -95,14 +128,29 @@ class Audit:
         return [event for event in events if (before is None or event.id < before) and chosen(event)][:limit]
 
 
-def new_event(action: Action, by: str | None, **facts: str | None) -> AuditEvent:
+def is_shown(event: AuditEvent, hidden: Collection[str], runs: Collection[str]) -> bool:
+    """Return whether a reader of the audit without the right ``admin`` sees an event.
+
+    ``hidden`` are the datasets that they may not read, and ``runs`` those that they may, by which events of earlier versions
+    that name only a run are shown. One of an earlier version that names nothing of a dataset is not shown.
+    """
+    if SCOPES[event.action] != "readers":
+        return SCOPES[event.action] == "everybody"
+    concerned = {*event.datasets, *filter(None, [event.dataset])}
+    return concerned.isdisjoint(hidden) if concerned else event.run in runs
+
+
+def new_event(action: Action, by: str | None, *, datasets: Sequence[str] = (), **facts: str | None) -> AuditEvent:
     """Return the event of what happens now. Without ``by``, it is the operating-system user's.
 
-    It is given to what makes the change, so that the audit has it if and only if the change is in force.
+    It is given to what makes the change, so that the audit has it if and only if the change is in force. Raises ``ValueError`` if
+    only readers of its datasets see such an event, and it names none.
     """
+    if SCOPES[action] == "readers" and not (facts.get("dataset") or datasets):
+        raise ValueError(f"the event {action} names no dataset")
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     identity = f"{time.time_ns():020}-{secrets.token_hex(4)}"
-    return AuditEvent(identity, at, action, system_user() if by is None else by, **facts)
+    return AuditEvent(identity, at, action, system_user() if by is None else by, datasets=tuple(datasets), **facts)
 
 
 def encode(events: Iterable[AuditEvent]) -> list[bytes]:

@@ -24,7 +24,7 @@ from clueline.data.store.files import DRAFT, FileState, file_state, make_folder,
 from clueline.data.store.migrations import Step, can_serve_schema, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
-GLOBAL = ("schema_version", "models", "model_names", "distinct_models")  # tables without a column ``dataset``
+OF_MODELS = ("model_names", "model_facts", "distinct_models")  # tables that ``data.store.models`` alone reads and writes
 STORAGE = "storage_version 'v1.4.0'"  # for new files: compresses texts faster and better than DuckDB's default
 
 
@@ -51,12 +51,16 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
         )
 
 
-def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
-    """Return the names of the tables with a column ``dataset``, or of the views that replace them."""
-    sql = f"""
-        select table_name from duckdb_tables() where database_name = $d and table_name not in {GLOBAL}
+def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str, *, of_models: bool = False) -> list[str]:
+    """Return the names of the tables with a column ``dataset``, or of the views that replace them.
+
+    Those ``of_models`` are left out unless asked for: changes of a dataset do not change its models.
+    """
+    sql = """
+        select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version'
         union all select view_name from duckdb_views() where database_name = $d and not internal order by 1"""
-    return [table for (table,) in execute(connection, sql, {"d": database}).fetchall()]
+    tables = [table for (table,) in execute(connection, sql, {"d": database}).fetchall()]
+    return [table for table in tables if of_models or table not in OF_MODELS]
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

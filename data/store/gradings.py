@@ -121,18 +121,18 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
 
     ``by`` names the reviewer's token, None the operating-system user. Raises ``NoSuchRun``, ``NoSuchGuess``, ``StoreError``.
     """
-    dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
+    dataset = dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
     with store.adding_objects() as objects:
 
         def change(connection: duckdb.DuckDBPyConnection) -> None:
-            dataset = dataset_of(connection, run)
+            dataset_of(connection, run)  # it may have been deleted meanwhile
             _record(connection, dataset, run, corrections, by)
             _check_guesses(connection, objects, run)
             review(connection, objects, [run])
             run_statistics.derive(connection, objects, dataset, [run], [REVIEWED])
             renew_revisions(connection, [dataset])
 
-        store.write(change, lambda _: [new_event("corrected_grades", by, run=run, grades=str(len(corrections)))])
+        store.write(change, lambda _: [new_event("corrected_grades", by, dataset=dataset, run=run, grades=str(len(corrections)))])
 
 
 def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:
@@ -142,11 +142,11 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
     same answers and more. What no grading makes right, such as an abstention, is not drawn. A later draw replaces an earlier one;
     no row of the log is removed. Raises ``NoSuchRun``, ``NothingToDraw`` or ``StoreError``.
     """
-    dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
+    dataset = dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
     drawn: list[tuple[object, ...]] = []
 
     def change(connection: duckdb.DuckDBPyConnection) -> None:
-        dataset = dataset_of(connection, run)
+        dataset_of(connection, run)  # it may have been deleted meanwhile
         responses = store.objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
         rows = connection.execute(
             f"""select question_id, clue, guess from {responses} semi join questions using (dataset, question_id)
@@ -158,7 +158,7 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
         _record(connection, dataset, run, drawn, by)
         renew_revisions(connection, [dataset])
 
-    store.write(change, lambda _: [new_event("drew_for_review", by, run=run, grades=str(len(drawn)))])
+    store.write(change, lambda _: [new_event("drew_for_review", by, dataset=dataset, run=run, grades=str(len(drawn)))])
     return len(drawn)
 
 

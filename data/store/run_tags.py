@@ -62,12 +62,12 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
         return tags, tags != now
 
     connection = store.snapshot().connection
-    dataset_of(connection, run)  # before the catalogue is copied
+    dataset = dataset_of(connection, run)  # before the catalogue is copied
     if not after(connection)[1]:
         return False
 
     def change(connection: duckdb.DuckDBPyConnection) -> bool:
-        dataset = dataset_of(connection, run)
+        dataset_of(connection, run)  # it may have been deleted meanwhile
         tags, changed = after(connection)
         if changed:
             connection.execute("delete from tags where run = $run", {"run": run})
@@ -77,7 +77,7 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
             renew_revisions(connection, [dataset])
         return changed
 
-    return store.write(change, lambda changed: [new_event("tagged", by, run=run)] if changed else [])
+    return store.write(change, lambda changed: [new_event("tagged", by, dataset=dataset, run=run)] if changed else [])
 
 
 def tags_of(connection: duckdb.DuckDBPyConnection, run: str) -> dict[str, str]:

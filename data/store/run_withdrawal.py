@@ -89,16 +89,16 @@ def _change(
     run: str,
     change: Callable[[duckdb.DuckDBPyConnection], None],
     sign: Literal[1, -1],
-    event: Callable[[], AuditEvent],
+    event: Callable[..., AuditEvent],
 ) -> bool:
-    """Restore a run that is withdrawn (sign 1), or withdraw one that is not (sign -1)."""
+    """Restore a run that is withdrawn (sign 1), or withdraw one that is not (sign -1). ``event`` takes its dataset."""
     # Checked before the catalogue is copied, and again in the copy: another process may have been faster.
-    if find_run(store.snapshot().connection, run)[1] != (sign == 1):
+    dataset, withdrawn = find_run(store.snapshot().connection, run)
+    if withdrawn != (sign == 1):
         return False
 
     def write(connection: duckdb.DuckDBPyConnection) -> bool:
-        dataset, withdrawn = find_run(connection, run)
-        if withdrawn != (sign == 1):
+        if find_run(connection, run)[1] != (sign == 1):
             return False
         change(connection)
         difficulty.add_accuracies(connection, store.objects, [run], sign)
@@ -106,7 +106,7 @@ def _change(
         renew_revisions(connection, [dataset])
         return True
 
-    return store.write(write, lambda changed: [event()] if changed else [])
+    return store.write(write, lambda changed: [event(dataset=dataset)] if changed else [])
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:

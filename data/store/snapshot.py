@@ -108,8 +108,8 @@ class Snapshot:
         connection = self.connection.cursor()
         database = current_database(connection)
         # Temporary views belong to this cursor alone, and take precedence over tables of the same name.
-        tables = [table for table in tables_of_datasets(connection, database) if table not in left_out] if hidden else []
-        for table in tables:
+        tables = [table for table in tables_of_datasets(connection, database, of_models=True) if table not in left_out]
+        for table in tables if hidden else ():
             connection.execute(f'create temp view {table} as from "{database}".main.{table} where {rows_without(hidden)}')
         return connection
 

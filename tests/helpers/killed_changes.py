@@ -81,7 +81,7 @@ CHANGES = {
     "split of a model": ("split_model", request("POST", "/api/v1/models/split", {"name": NAMES[2]})),
     "rename of a model": ("renamed_model", request("POST", "/api/v1/models/rename", {"model": NAMES[1], "name": "Opus"})),
     "notes on a model": ("described_model", request("POST", "/api/v1/models/describe", {"model": NAMES[0], "notes": "new"})),
-    "dismissed proposal": ("dismissed_proposal", request("POST", "/api/v1/models/dismiss", {"models": [NAMES[0], NAMES[-1]]})),
+    "dismissed proposal": ("dismissed_proposal", request("POST", "/api/v1/models/dismiss", {"models": NAMES[:2]})),
     "dataset made private": ("made_private", request("PUT", "/api/v1/datasets/toy/readers?reader=ann")),
     "dataset made public": ("made_public", request("DELETE", "/api/v1/datasets/other/readers")),
     "token created": ("created_token", command(lambda store, known: Tokens(store.register).create("kim"))),
@@ -214,8 +214,8 @@ class Killer:
             [
                 snapshot.rows(f"select {columns} from {name} order by all")
                 for name, columns in {
-                    "models": "*",
                     "model_names": "*",
+                    "model_facts": "*",
                     "distinct_models": "*",
                     "runs": "run, model, withdrawn_at is null, withdrawn_by, withdrawn_reason",
                     "tags": "*",

@@ -11,7 +11,6 @@ import msgspec
 from clueline.data.store import Snapshot
 from clueline.data.store.models import (
     DATED,
-    FACTS,
     KnownModel,
     NoSuchModel,
     SeveralModels,
@@ -75,8 +74,16 @@ def _run_counts(snapshot: Snapshot) -> dict[tuple[str, str], int]:
 
 def _described(model: KnownModel, counts: Mapping[tuple[str, str], int]) -> Model:
     own = {node: counts[node] for node in model.nodes if node in counts}
-    facts = [model.fact(fact) for fact in FACTS]
-    return Model(model.label, model.names, *facts, sum(own.values()), sorted({node.dataset for node in own}))
+    return Model(
+        model=model.label,
+        names=model.names,
+        organisation=model.fact("organisation"),
+        released=model.fact("released"),
+        sizes=model.fact("sizes"),
+        notes=model.fact("notes"),
+        runs=sum(own.values()),
+        datasets=sorted({node.dataset for node in own}),
+    )
 
 
 def model(snapshot: Snapshot, name: str) -> Model:

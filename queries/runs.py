@@ -137,7 +137,7 @@ def runs(
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if dataset is not None and dataset not in known:
         raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
-    given = {
+    given: dict[str, Any] = {
         "dataset": dataset, "search": search, "of_model": of_model, "tagged": tagged, "since": since, "until": until,
         "withdrawn": withdrawn,
     }  # fmt: skip

@@ -22,6 +22,7 @@ from clueline.data.store.backup import back_up, restore_backup
 from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.callback_body import callback_body
+from tests.helpers.outsider_probes import CALLED, DATASET, MODELS, USER, copy_of, insiders_work, leaks, probe, unknown
 
 SECRET = "hush-hush"  # the id, also part of the title, the models, the questions and the answers
 OF_LOGIN = {"/login", "/login/oidc", "/login/oidc/done", "/logout"}
@@ -228,6 +229,85 @@ def test_nobody_withdraws_a_run_of_others(lab):
 def test_the_audit_hides_a_private_dataset_from_others(lab):
     assert SECRET not in lab.client.get("/api/v1/audit?limit=1000", headers=lab.bob).text
     assert SECRET in lab.client.get("/api/v1/audit?limit=1000", headers=lab.eve).text
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory):
+    """A server with a private dataset on which insiders have changed and named everything."""
+    return insiders_work(tmp_path_factory.mktemp("worked"))
+
+
+def test_outsiders_learn_nothing_from_a_sample_of_requests(worked):
+    """``make test-hostile`` sends more than 5,000."""
+    counts, faults = probe(worked, 150)
+    print(counts)
+    assert not faults and counts["sent"] == 300 and counts["refused"] > 50
+
+
+@pytest.mark.slow
+def test_outsiders_learn_nothing_from_thousands_of_requests(worked):
+    counts, faults = probe(worked, 2600)
+    print(counts)
+    assert not faults and counts["sent"] == 5200 and counts["refused"] > 1000
+
+
+@pytest.fixture
+def changing(worked, tmp_path):
+    """A copy of it, which a test may change."""
+    return copy_of(worked, tmp_path)
+
+
+def as_outsider(lab, path, headers, **body):
+    answer = lab.client.post(f"/api/v1/models/{path}", headers=headers, json=body)
+    return answer.status_code, answer.text
+
+
+def models_of(lab, headers):
+    return {row["model"]: row for row in lab.client.get("/api/v1/models", headers=headers).json["models"]}
+
+
+@pytest.mark.parametrize("private", [CALLED, MODELS[1]])
+def test_a_private_name_is_free_to_outsiders(changing, private):
+    """An uploader gives it to a model of their own, and neither gets the private one nor changes it."""
+    before, answers = models_of(changing, changing.bearer["ann"])[CALLED], []
+    for headers in (changing.bearer["bob"], USER):
+        for name in (private, unknown(private)):
+            for path, body in (
+                ("rename", {"model": "other-model", "name": name}),
+                ("describe", {"model": name, "notes": "mine"}),
+                ("rename", {"model": name, "name": "other-model"}),
+                ("merge", {"models": ["other-model"], "into": name}),
+                ("dismiss", {"models": [name]}),
+                ("split", {"name": name}),
+                ("rename", {"model": name, "name": "other-model"}),
+                ("describe", {"model": "other-model", "notes": None}),
+            ):
+                answer = as_outsider(changing, path, headers, **body)
+                answers.append((answer[0], answer[1].replace(name, "NAME")))
+        half = len(answers) // 2
+        assert answers[:half] == answers[half:] and not any(leaks(text) for _, text in answers)
+        assert [status for status, _ in answers[:half]] == [200] * 5 + [404] + [200] * 2
+        answers.clear()
+    assert models_of(changing, changing.bearer["ann"])[CALLED] == before
+    assert before["notes"] == "canary-notes" and before["names"] == [*MODELS, "open-model"]
+
+
+def test_of_two_models_of_one_name_readers_of_both_are_asked_which(changing):
+    as_outsider(changing, "rename", changing.bearer["bob"], model="other-model", name=CALLED)
+    client, ann = changing.client, changing.bearer["ann"]
+    listed = [label for label in models_of(changing, ann) if label.startswith(CALLED)]
+    assert len(listed) == 2 and all(" (" in label for label in listed)
+    refused = client.get(f"/api/v1/models/{CALLED}", headers=ann)
+    assert refused.status_code == 400 and refused.json["error"]["allowed"] == listed
+    runs = [client.get(f"/api/v1/models/{quote(label, safe='')}", headers=ann).json["runs"] for label in listed]
+    assert sorted(len(found) for found in runs) == [1, 3]
+    across = client.get("/api/v1/across?rows=models", headers=ann).json["rows"]
+    assert {*listed} <= {row["model"] for row in across}
+    own = client.get(f"/api/v1/models/{CALLED}", headers=changing.bearer["bob"])
+    assert own.status_code == 200 and not leaks(own.text.replace(CALLED, ""))
+    assert as_outsider(changing, "describe", ann, model=CALLED, notes="which?")[0] == 400
+    found = client.get(f"/api/v1/runs?of_model={quote(listed[0])}", headers=ann).json["runs"]
+    assert {run["dataset"] for run in found} <= {DATASET, "toy"} and len(found) in (1, 4)
 
 
 def test_refused_attempts_do_not_say_what_is_private(lab):

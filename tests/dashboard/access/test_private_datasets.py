@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from urllib.parse import parse_qsl, quote
@@ -290,6 +291,45 @@ def test_a_private_name_is_free_to_outsiders(changing, private):
         answers.clear()
     assert models_of(changing, changing.bearer["ann"])[CALLED] == before
     assert before["notes"] == "canary-notes" and before["names"] == [*MODELS, "open-model"]
+
+
+TIMED = 200  # answers for each name
+
+
+def told_apart(private, unknown):
+    """Return how well a threshold on times tells two kinds of answers apart: the area under its ROC curve, at least 1/2."""
+    ranks = {time: rank for rank, time in enumerate(sorted([*private, *unknown]), 1)}
+    wins = sum(ranks[time] for time in private) - len(private) * (len(private) + 1) / 2
+    area = wins / (len(private) * len(unknown))
+    return max(area, 1 - area)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["read", "describe", "rename", "merge"])
+def test_times_do_not_tell_private_names_from_unknown_ones(changing, kind):
+    """The two take turns, so that a busy machine slows both down."""
+    bob, times = changing.bearer["bob"], {CALLED: [], unknown(CALLED): []}
+    bodies = {
+        "describe": lambda name: {"model": name, "notes": "mine"},
+        "rename": lambda name: {"model": "other-model", "name": name},
+        "merge": lambda name: {"models": ["other-model"], "into": name},
+    }
+    for turn in range(2 * TIMED + 10):
+        name = [*times][(turn + turn // 2) % 2]  # neither is always the one after a change of the other
+        began = time.perf_counter_ns()
+        if kind == "read":
+            status = changing.client.get(f"/api/v1/models/{name}", headers=bob).status_code
+        else:
+            status, _ = as_outsider(changing, kind, bob, **bodies[kind](name))
+        took = time.perf_counter_ns() - began
+        assert status == (404 if kind in ("read", "describe") else 200)
+        if turn >= 10:
+            times[name].append(took)
+        if status == 200:
+            assert as_outsider(changing, "rename", bob, model=name, name="other-model")[0] == 200
+    area = told_apart(*times.values())
+    print(f"{kind}: AUC {area:.3f} of {TIMED} times each")
+    assert area <= 0.6
 
 
 def test_of_two_models_of_one_name_readers_of_both_are_asked_which(changing):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from typing import get_args
 
 import pytest
 
@@ -9,7 +10,7 @@ from clueline.dashboard.app import create_app
 from clueline.dashboard.settings import Settings
 from clueline.data.store import open_store
 from clueline.data.store import register as registers
-from clueline.data.store.audit import Audit, system_user
+from clueline.data.store.audit import SCOPES, Action, Audit, AuditEvent, encode, is_shown, new_event, system_user
 from clueline.data.store.register import FolderRegister
 from clueline.data.store.run_tags import change_tags
 from clueline.data.store.tokens_and_readers import Tokens
@@ -121,3 +122,35 @@ def test_a_truncated_line_hides_no_other(tmp_path):
 def test_a_refusal_that_cannot_be_stored_is_only_logged(tmp_path, caplog):
     Audit(FolderRegister(tmp_path / "nothing")).refuse("", attempt="DELETE /")
     assert "cannot be stored" in caplog.text and not open_store(tmp_path / "nothing").catalogues()
+
+
+@pytest.mark.parametrize("action", get_args(Action))
+def test_each_action_says_who_sees_it(action):
+    """Whoever may read all of its datasets, everybody who may read the audit, or only tokens with the right ``admin``."""
+    if SCOPES[action] != "readers":
+        event = new_event(action, "ann", token="hush-token")
+        assert is_shown(event, ["hush"], []) == (SCOPES[action] == "everybody")
+        return
+    with pytest.raises(ValueError, match="names no dataset"):
+        new_event(action, "ann", run="1")
+    for datasets in ([], ["toy"], ["hush"], ["hush", "toy"]):
+        events = [new_event(action, "ann", datasets=datasets)] if datasets else []
+        events += [new_event(action, "ann", dataset=datasets[0])] if len(datasets) == 1 else []
+        assert all(is_shown(event, ["hush"], []) == ("hush" not in datasets) for event in events)
+    earlier = AuditEvent("1", "2026", action, "ann", run="1")
+    assert is_shown(earlier, ["hush"], ["1"]) and not is_shown(earlier, [], ["2"])
+    assert not is_shown(AuditEvent("1", "2026", action, "ann", model="x"), [], ["1"])
+
+
+def test_every_action_is_declared_once():
+    assert {*SCOPES} == {*get_args(Action)}
+
+
+def test_a_change_of_a_model_of_an_earlier_version_is_shown_to_administrators(taking):
+    """It does not say on which datasets the model was."""
+    register = taking.extensions["clueline"].store.register
+    earlier = AuditEvent("0" * 20, "2026", "merged_models", "ann", model="hush", names="a, b")
+    register.append_audit(encode([earlier]), refused=False)
+    admin = {"Authorization": f"Bearer {taking.tokens.create('eve', 'admin')}"}
+    assert "hush" not in json.dumps(events(taking, "?limit=1000"))
+    assert "hush" in json.dumps(events(taking, "?limit=1000", admin))

@@ -48,8 +48,8 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 test-slow: $(DEV) ## simulate what intervals and tests promise (minutes)
 	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics
 
-test-hostile: $(DEV) ## try every hostile file; make test tries one in six, and the first of each kind (minutes)
-	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/data/readers
+test-hostile: $(DEV) ## try every hostile file, and thousands of requests that name what is private; make test tries some (minutes)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/data/readers tests/dashboard/access
 
 test-long: $(DEV) ## try thirty times as many random examples in the tests of data, queries and dashboard (an hour)
 	HYPOTHESIS_PROFILE=long $(PY) -m pytest $(PYTEST_ARGS) tests/data tests/queries tests/dashboard

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from clueline.data.store import Snapshot
+from clueline.data.store import Snapshot, once_per_snapshot
 from clueline.data.store.models import (
     DATED,
     KnownModel,
@@ -61,6 +61,7 @@ def models(snapshot: Snapshot) -> Models:
     return Models([_described(model, counts) for model in known], proposals(known, distinct_pairs(snapshot.connection)))
 
 
+@once_per_snapshot
 def labels_of_models(snapshot: Snapshot) -> dict[tuple[str, str], str]:
     """Return the label of the model of each dataset and name that runs of the snapshot have."""
     return {(node.dataset, node.name): model.label for model in known_models(snapshot) for node in model.nodes}
@@ -94,7 +95,7 @@ def model(snapshot: Snapshot, name: str) -> Model:
     try:
         return _described(find_model(known_models(snapshot), name), _run_counts(snapshot))
     except SeveralModels as error:
-        message = f"Several models are called {name!r}; `allowed` tells them apart."
+        message = f"Several models are called {name!r}. Say which: {', '.join(error.labels)}."
         raise BadRequest("several_models", message, "model", error.labels) from None
     except NoSuchModel:
         message = f"There is no model {name!r}; /api/v1/models lists them."

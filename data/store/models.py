@@ -153,14 +153,14 @@ def find_model(models: Sequence[KnownModel], name: str) -> KnownModel:
 
     Raises ``NoSuchModel`` or ``SeveralModels``.
     """
-    found = [model for model in models if model.label == name]
-    found = found or [model for model in models if model.name == name]
-    found = found or [model for model in models if name in model.names]
-    if not found:
+    matches = [model for model in models if model.label == name]
+    matches = matches or [model for model in models if model.name == name]
+    matches = matches or [model for model in models if name in model.names]
+    if not matches:
         raise NoSuchModel(f"no model is called {name!r}")
-    if len(found) > 1:
-        raise SeveralModels(name, [model.label for model in found])
-    return found[0]
+    if len(matches) > 1:
+        raise SeveralModels(name, [model.label for model in matches])
+    return matches[0]
 
 
 def plain_name(name: str) -> str:
@@ -293,13 +293,13 @@ def rename(store: Store, model: str, new: str, by: str | None, hidden: Collectio
 
     def change(connection: duckdb.DuckDBPyConnection) -> _Change | None:
         known = read_models(connection, hidden)
-        found = find_model(known, model)
-        if found.name == new:
+        chosen = find_model(known, model)
+        if chosen.name == new:
             return None
-        if any(new in (other.label, other.name, *other.names) for other in known if other.number != found.number):
+        if any(new in (other.label, other.name, *other.names) for other in known if other.number != chosen.number):
             raise BadModel(f"another model is called {new!r}; to make them one, merge them")
-        _call(connection, found.nodes, new)
-        return _Change(new, [found.name], [found])
+        _call(connection, chosen.nodes, new)
+        return _Change(new, [chosen.name], [chosen])
 
     return _write(store, change, "renamed_model", by)
 
@@ -368,11 +368,11 @@ def describe(store: Store, model: str, facts: Mapping[str, str | None], by: str 
         raise BadModel(f"released is a year, a month or a day, such as 2025-11 or 2025-11-01, not {released!r}")
 
     def change(connection: duckdb.DuckDBPyConnection) -> _Change | None:
-        found = find_model(read_models(connection, hidden), model)
-        new = {fact: text for fact, text in wanted.items() if text != found.fact(fact)}
+        chosen = find_model(read_models(connection, hidden), model)
+        new = {fact: text for fact, text in wanted.items() if text != chosen.fact(fact)}
         for fact, text in new.items():
-            _state(connection, found.nodes, fact, text)
-        return _Change(found.name, list(wanted), [found]) if new else None
+            _state(connection, chosen.nodes, fact, text)
+        return _Change(chosen.name, list(wanted), [chosen]) if new else None
 
     return _write(store, change, "described_model", by)
 

@@ -142,7 +142,7 @@ def requests_with_names(lab):
             for part in filter(_is_text, operation["parameters"]):
                 yield method.upper(), _filled(lab, path, operation, part), None
             for body in BODIES.get(path, ()) if method == "post" else ():
-                yield "POST", re.sub(r"{(\w+)}", lambda found: _own(lab, found[1]), path), body
+                yield "POST", re.sub(r"{(\w+)}", lambda part: _own(lab, part[1]), path), body
             for _ in range(OWN if method == "get" else 0):
                 yield "GET", _filled(lab, path, operation), None
     own = {"question": "/questions/toy/q1", "run": f"/runs/{lab.public['run']}", "model": "/models/open-model"}
@@ -186,8 +186,8 @@ def _filled(lab, path, operation, probed=None):
     """Return an address in which one part or key is a private name, and the others are those of the public dataset."""
     name = probed and probed["name"]
 
-    def part(found):
-        return "{NAME}" if name == found[1] else _own(lab, found[1])
+    def value(match):
+        return "{NAME}" if name == match[1] else _own(lab, match[1])
 
     asked = [one for one in operation["parameters"] if one["in"] == "query"]
     needed = {"a": lab.public["run"], "view": "%2F%3Fdataset%3Dtoy", "dataset": "toy"}
@@ -195,7 +195,7 @@ def _filled(lab, path, operation, probed=None):
     if probed and probed["in"] == "query":
         keys[re.sub(r"\.[A-Z]+$", ".{NAME}", name)] = "{NAME}"
     query = "&".join(f"{key}={text}" for key, text in keys.items())
-    return re.sub(r"{(\w+)}", part, path) + (f"?{query}" if query else "")
+    return re.sub(r"{(\w+)}", value, path) + (f"?{query}" if query else "")
 
 
 def send(lab, reader, method, address, body):

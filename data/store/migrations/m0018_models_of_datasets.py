@@ -11,8 +11,10 @@ STATED = """
     select model, unnest(['organisation', 'released', 'sizes', 'notes']) as fact,
         unnest([organisation, released, sizes, notes]) as value from earlier_models
     union all select model, 'name', model from earlier_models where model not in (select name from earlier_names)"""
-LOST = """
-    select 1 from model_names group by name having count(distinct model) > 1
+ALONE = "select model from model_names group by model having count(distinct name) = 1 except select model from stated_models"
+FIRST = "select name, min(model) as first from model_names group by name"
+LOST = f"""
+    select 1 from model_names join ({FIRST}) using (name) where model > first and model not in ({ALONE})
     union all select 1 from model_facts where needs is null and (fact <> 'name' or value is distinct from name)
     union all select 1 from model_facts join model_names using (name, dataset)
         group by model, fact having count(distinct stated) > 1
@@ -67,17 +69,21 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Restore the earlier tables, unless models were described or renamed since, or several have one name."""
-    connection.execute("""
+    """Restore the earlier tables, unless models were described or renamed since.
+
+    There, all runs of a name are of one model. So a model of which nothing is known but such a name, as an upload makes it,
+    becomes the other model of this name. Refusing it would tell the uploader that there is one.
+    """
+    connection.execute(f"""
+        create temp table stated_models as select model from model_facts join model_names using (name, dataset);
+        create temp table later_names as
+            select name, dataset, if(model in ({ALONE}), first, model) as model from model_names join ({FIRST}) using (name);
         create temp table called as
             select model, coalesce(max(value), min(n.name)) as name
-            from model_names n left join (from model_facts where fact = 'name') f using (name, dataset) group by model""")
-    lost = connection.execute(LOST).fetchone()
-    if lost:
-        connection.execute("drop table called")
+            from later_names n left join (from model_facts where fact = 'name') f using (name, dataset) group by model""")
+    if connection.execute(LOST).fetchone():
         raise NeedsMigration("what is said of models")
     connection.execute("""
-        create temp table later_names as from model_names;
         create temp table later_facts as
             select distinct model, fact, value from model_facts join model_names using (name, dataset);
         create temp table later_pairs as select distinct name, other from distinct_models;
@@ -101,4 +107,4 @@ def revert(connection: duckdb.DuckDBPyConnection) -> None:
             from called c left join later_facts f using (model) group by c.name order by c.name;
         insert into model_names select distinct n.name, c.name from later_names n join called c using (model) order by all;
         insert into distinct_models from later_pairs;
-        drop table called; drop table later_names; drop table later_facts; drop table later_pairs""")
+        drop table called; drop table later_names; drop table later_facts; drop table later_pairs; drop table stated_models""")

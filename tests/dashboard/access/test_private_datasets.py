@@ -340,14 +340,14 @@ def test_of_two_models_of_one_name_readers_of_both_are_asked_which(changing):
     refused = client.get(f"/api/v1/models/{CALLED}", headers=ann)
     assert refused.status_code == 400 and refused.json["error"]["allowed"] == listed
     runs = [client.get(f"/api/v1/models/{quote(label, safe='')}", headers=ann).json["runs"] for label in listed]
-    assert sorted(len(found) for found in runs) == [1, 3]
+    assert sorted(map(len, runs)) == [1, 3]
     across = client.get("/api/v1/across?rows=models", headers=ann).json["rows"]
     assert {*listed} <= {row["model"] for row in across}
     own = client.get(f"/api/v1/models/{CALLED}", headers=changing.bearer["bob"])
     assert own.status_code == 200 and not leaks(own.text.replace(CALLED, ""))
     assert as_outsider(changing, "describe", ann, model=CALLED, notes="which?")[0] == 400
-    found = client.get(f"/api/v1/runs?of_model={quote(listed[0])}", headers=ann).json["runs"]
-    assert {run["dataset"] for run in found} <= {DATASET, "toy"} and len(found) in (1, 4)
+    listed_runs = client.get(f"/api/v1/runs?of_model={quote(listed[0])}", headers=ann).json["runs"]
+    assert {run["dataset"] for run in listed_runs} <= {DATASET, "toy"} and len(listed_runs) in (1, 4)
 
 
 def test_refused_attempts_do_not_say_what_is_private(lab):

@@ -23,6 +23,7 @@ def test_models_are_listed_merged_and_split(cli, copied, tmp_path):
     assert f"Opus 5: 2 runs, 2025-11, also {', '.join(sorted(NAMES))}\n" in output() and "Probably" not in output()
     assert output("split", NAMES[0]) == f"{NAMES[0]}: now a model of its own\n"
     assert output("rename", NAMES[0], "opus").endswith("now called opus\n")
+    assert output("split", NAMES[0], "--dataset", "pyramid") == "Nothing to change.\n"
     refused = cli("models", "rename", "opus", "Opus 5", store=copied)
     assert refused.returncode == 1 and "to make them one, merge them" in refused.stderr
 

@@ -3,6 +3,7 @@
 import pytest
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
+from clueline.data.store import StoreError
 from clueline.data.store.audit import Audit
 from clueline.data.store.migrations import m0017_distinct_models, m0018_models_of_datasets
 from clueline.data.store.models import (
@@ -179,6 +180,32 @@ EARLIER = """
     insert into model_names values ('open', 'Opus'), ('secret', 'Opus'), ('a', 'b'), ('b', 'b'), ('alone', 'alone')"""
 
 
+def back(connection):
+    """Take the tables back to the earlier schema, and migrate them again."""
+    m0018_models_of_datasets.revert(connection)
+    m0017_distinct_models.revert(connection)
+    m0017_distinct_models.migrate(connection, None)
+    m0018_models_of_datasets.migrate(connection, None)
+
+
+def test_a_store_of_the_earlier_schema_takes_a_run_of_a_private_name(store, tmp_path):
+    """As for a name that nobody has. There, it can only be one of the private model, of which the uploader sees nothing."""
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="open")
+    put(store, write(tmp_path / "hush", FACTS | {"dataset": "hush"}, responses=RESPONSES), model="secret")
+    add(store, tmp_path, "toy", "secret", "0.3", HIDDEN)
+    add(store, tmp_path, "toy", "unheard-of", "0.4", HIDDEN)
+    assert "secret (toy)" in seen(store)
+    store.write(back)
+    assert seen(store)["secret"] == (["secret"], ["hush", "toy"], None)
+    own = {name: ([name], ["toy"], None) for name in ("open", "secret", "unheard-of")}
+    assert seen(store, HIDDEN) == own
+    with pytest.raises(StoreError, match="what is said of models"):
+        store.write(lambda connection: connection.execute(STATED) and back(connection))
+
+
+STATED = "insert into model_facts values ('secret', 'hush', 'notes', 'new', 1, null)"
+
+
 def test_what_earlier_versions_knew_is_shown_to_who_reads_all_of_it(store, tmp_path):
     """Nobody knows which datasets those could read who stated it."""
     put(store, write(tmp_path / "toy"))
@@ -202,12 +229,6 @@ def test_what_earlier_versions_knew_is_shown_to_who_reads_all_of_it(store, tmp_p
     assert seen(store, HIDDEN) == {"alone": alone, "a": (["a"], ["toy"], None), "open": OPEN}
     assert seen(store, ("toy",)) == {"b": (["b"], ["hush"], None), "secret": (["secret"], ["hush"], None)}
     before = seen(store)
-
-    def back(connection):
-        m0018_models_of_datasets.revert(connection)
-        m0017_distinct_models.revert(connection)
-        m0017_distinct_models.migrate(connection, None)
-        m0018_models_of_datasets.migrate(connection, None)
 
     store.write(back)
     assert seen(store) == before

@@ -23,7 +23,7 @@ from clueline.data.store.backup import back_up, restore_backup
 from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.callback_body import callback_body
-from tests.helpers.outsider_probes import CALLED, DATASET, MODELS, USER, copy_of, insiders_work, leaks, probe, unknown
+from tests.helpers.outsider_probes import CALLED, DATASET, MODELS, USER, copy_of, insiders_work, leaks, probe, send, unknown
 
 SECRET = "hush-hush"  # the id, also part of the title, the models, the questions and the answers
 OF_LOGIN = {"/login", "/login/oidc", "/login/oidc/done", "/logout"}
@@ -250,6 +250,12 @@ def test_outsiders_learn_nothing_from_thousands_of_requests(worked):
     counts, faults = probe(worked, 2600)
     print(counts)
     assert not faults and counts["sent"] == 5200 and counts["refused"] > 1000
+
+
+def test_the_page_of_a_model_says_who_sees_what_is_stated_there(worked):
+    for name, who, told in ((CALLED, "ann", True), ("open-model", "bob", False)):
+        _, text = send(worked, (worked.bearer[who], ""), "PAGE", f"/models/{name}", None)
+        assert name in text and ("everybody can read Toy" in text) == told
 
 
 @pytest.fixture

@@ -346,7 +346,7 @@ if sys.argv[2] == "clean":  # the pointer has moved, and old generations are loo
     def glob_or_die(folder, pattern):
         return die() if "gen-000002" in (store.files.root / "CURRENT").read_text() else glob(folder, pattern)
     Path.glob = glob_or_die
-store.write(change, lambda result: [new_event("graded", "ann")])
+store.write(change, lambda result: [new_event("graded", "ann", dataset="toy")])
 """
 
 

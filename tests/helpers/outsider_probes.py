@@ -21,7 +21,6 @@ from clueline.data.store import open_store
 from clueline.data.store.run_withdrawal import withdraw
 from clueline.data.store.tokens_and_readers import Tokens
 from clueline.queries.selection import Selection
-
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, put_file, write
 from tests.helpers.callback_body import callback_body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import duckdb
+
 from clueline.data.store.errors import NeedsMigration
 from clueline.data.store.run_files import Objects
 

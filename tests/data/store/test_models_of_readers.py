@@ -1,6 +1,7 @@
 """Models of datasets that somebody may not read do not exist for them: neither their names nor what is said of them."""
 
 import pytest
+
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.store import StoreError
@@ -19,7 +20,6 @@ from clueline.data.store.models import (
     rename,
     split,
 )
-
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
 
 HIDDEN = ("hush",)  # from the outsider

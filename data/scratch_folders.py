@@ -25,7 +25,11 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def folder_beside(target: Path) -> Iterator[Path]:
-    """Create a scratch folder next to a path that is about to be written, so that it appears complete or not at all."""
+    """Create a scratch folder next to a path that is about to be written, so that it appears complete or not at all.
+
+    Those that killed processes left beside any path of the same folder are removed.
+    """
+    _sweep(target.parent, f".*.{PREFIX}*")
     with _folder_in(target.parent, f".{target.name}.{PREFIX}") as folder:
         yield folder
 
@@ -54,8 +58,12 @@ def keep(folder: Path, *, alone: bool = False) -> Iterator[None]:
 
 def sweep(root: Path, prefix: str) -> None:
     """Remove this user's folders in ``root`` that no process holds and whose names begin with ``prefix``."""
+    _sweep(root, f"{glob.escape(prefix)}*")
+
+
+def _sweep(root: Path, pattern: str) -> None:
     with suppress(OSError):
-        for folder in root.glob(f"{glob.escape(prefix)}*"):
+        for folder in root.glob(pattern):
             with suppress(OSError):
                 _remove_unless_held(folder)
 

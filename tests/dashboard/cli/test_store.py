@@ -168,13 +168,14 @@ def test_a_backup_overwrites_nothing(cli, copied, tmp_path):
 
 
 def test_what_a_killed_backup_left_is_removed(cli, copied, tmp_path):
-    left, other = tmp_path / ".saved[1].clueline-scratch-x", tmp_path / ".saved1.clueline-scratch-x"
-    for folder in (left, other):
+    left, earlier = tmp_path / ".saved[1].clueline-scratch-x", tmp_path / ".saved1.clueline-scratch-x"
+    other = tmp_path / ".clueline-scratch-notes"
+    for folder in (left, earlier, other):
         folder.mkdir()
         (folder / "file").write_text("x")
         os.utime(folder, (0, 0))
     assert cli("backup", tmp_path / "saved[1]", store=copied).returncode == 0
-    assert other.exists() and not left.exists()
+    assert other.exists() and not left.exists() and not earlier.exists()
 
 
 def test_only_the_store_writes_to_its_folder(cli, copied, tmp_path):

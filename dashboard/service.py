@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import logging
+import math
 import os
 import socket
 import stat
@@ -31,10 +32,12 @@ from clueline.dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, Qu
 from clueline.dashboard.http.paths import SELECTION, is_long, remember_selection, shortened
 from clueline.dashboard.settings import Settings, environment_variable
 from clueline.dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
+from clueline.data.plurals import counted
 from clueline.data.store import Snapshot, StoreError, open_store
 from clueline.data.store.background_checksums import VersionCheck
 from clueline.data.store.errors import UnreadableStore
 from clueline.data.store.files import make_folder
+from clueline.data.store.kinds import expire_kinds
 from clueline.data.store.query_to_file import Form, Table, export, exporter
 from clueline.data.store.stored_selections import find_selection, keep_selection, selection_id
 from clueline.data.store.tokens_and_readers import Tokens
@@ -49,6 +52,7 @@ from clueline.queries.selection.view_parameters_base import P
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
+BETWEEN_EXPIRIES = 86_400.0  # seconds
 MAX_UPLOADS = 8  # uploads that one worker receives or imports at once; its other threads serve readers
 MAX_UPLOADS_OF_CLIENT = 4  # so that one who sends slowly shuts out nobody
 
@@ -73,6 +77,7 @@ class Service:
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = Places(MAX_UPLOADS, MAX_UPLOADS_OF_CLIENT)
         self.draining = False
+        self._expired_at = -math.inf
         # By query and dataset, with its revision.
         self._recalled: dict[tuple[Callable[..., object], str], tuple[str, object]] = {}
         self.import_processes = ImportProcesses()
@@ -342,11 +347,26 @@ class Service:
         own = {key for key, _ in pairs}
         return [*(pair for pair in stored if pair[0] not in own), *(pair for pair in pairs if pair[0] != SELECTION)]
 
+    def expand_on_page(self, query: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], bool]:
+        """Return what ``expand`` does, and whether the stored selection is left out because there is none any more.
+
+        It is left out if the address also names a dataset that the reader may read: a page then shows all of that, and says so.
+        Raises as ``expand``.
+        """
+        pairs = list(query)
+        try:
+            return self.expand(pairs), False
+        except BadRequest as error:
+            if error.code != "unknown_value" or dict(pairs).get("dataset") not in self.snapshot().states:
+                raise
+        return [pair for pair in pairs if pair[0] != SELECTION], True
+
     def stored_selection(self, identity: str) -> list[tuple[str, str]]:
         """Return the keys and values of a stored selection. Raises as ``expand``."""
-        pairs = find_selection(self.store.files, identity)
+        pairs = find_selection(self.store.files, identity, self.settings.unused_days)
         if pairs is None or dict(pairs).get("dataset") not in self.snapshot().states:
-            raise BadRequest("unknown_value", f"There is no stored selection {identity[:40]!r}.", SELECTION)
+            ends = f"One ends when nobody uses it for {counted(self.settings.unused_days, 'day')}."
+            raise BadRequest("unknown_value", f"There is no stored selection {identity[:40]!r}. {ends}", SELECTION)
         return pairs
 
     def keep_selection(self, pairs: Iterable[tuple[str, str]]) -> tuple[str, bool]:
@@ -356,11 +376,22 @@ class Service:
         """
         pairs = list(pairs)
         identity = selection_id(pairs)
-        new = find_selection(self.store.files, identity) is None
+        new = find_selection(self.store.files, identity, self.settings.unused_days) is None
         if new:
             self.access.check_storing()
-            keep_selection(self.store.files, pairs)
+            keep_selection(self.store.files, pairs, *self.access.storing_reader())
+            self._expire()
         return identity, new
+
+    def _expire(self) -> None:
+        """Remove what nobody used for long, at most once a day in this process."""
+        if time.monotonic() < self._expired_at + BETWEEN_EXPIRIES:
+            return
+        self._expired_at = time.monotonic()
+        try:
+            expire_kinds(self.store, self.settings.unused_days)
+        except StoreError as error:
+            log.warning("what was not used for long could not be removed: %s", error)
 
     def shorten(self, pairs: Sequence[tuple[str, str]], selection: Selection) -> Sequence[tuple[str, str]]:
         """Return the pairs of an address of a selection. If they are too long, the long keys of the selection are stored.

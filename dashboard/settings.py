@@ -106,6 +106,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Folder, or `s3://BUCKET/PREFIX`, whose logs and tables the server imports as they are finished; see docs/pipelines.md.",
         {"expected": "the path of a folder, or s3://BUCKET/PREFIX"},
     ] = ""
+    unused_days: Annotated[
+        int,
+        Meta(ge=1, le=36_500),
+        "Days after which a stored selection that nobody uses ends. Every use begins them anew; see docs/api.md.",
+    ] = 365
     max_upload_mb: Annotated[
         int, Meta(ge=1, le=1_000_000), "Largest upload, in MiB. A compressed file can unpack to ten times this size."
     ] = 1024

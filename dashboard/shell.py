@@ -32,7 +32,7 @@ from clueline.dashboard.ui.controls import active_filters, control, filter_bar
 from clueline.dashboard.ui.drawing import Drawing, as_json, divide_page
 from clueline.dashboard.ui.frame import header, page_foot, simulated_people
 from clueline.dashboard.ui.html import content_markup, markup
-from clueline.dashboard.ui.messages import alert, content_of, error_panel
+from clueline.dashboard.ui.messages import alert, content_of, ended_selection, error_panel
 from clueline.dashboard.views.items import drawer
 from clueline.data.store import StoreError
 from clueline.queries.datasets import Dataset
@@ -72,12 +72,13 @@ def draw(request: dict[str, Any]) -> str:
     stands: dict[str, Any] | None = None
     try:
         version = service().snapshot().version
-        pairs = service().expand(pairs)
+        pairs, selection_ended = service().expand_on_page(pairs)
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
         page_request = read_page(page, pairs, dataset, item, draft)
         short = service().shorten(pairs, page_request.selection)
-        stands = _stands(request["query"], short)
-        drawing = _body(page, page_request, path, pairs, short)
+        stands = None if selection_ended else _stands(request["query"], short)
+        above = divide_page([ended_selection(service().settings.unused_days)] if selection_ended else [], "above.")
+        drawing = above + _body(page, page_request, path, pairs, short)
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
             saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])

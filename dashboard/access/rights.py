@@ -278,6 +278,12 @@ class Access:
             wait = {"Retry-After": str(round(1 / STORED))}
             raise RequestDenied(429, "too_often", "Too many selections were stored at once. Try again soon.", headers=wait)
 
+    def storing_reader(self) -> tuple[str, str]:
+        """Return the name of who stores a selection, blank if it is unknown, and the IP address; both blank for a command."""
+        if not has_request_context():
+            return "", ""
+        return self.reader().name or "", client_address(request.remote_addr)
+
     def check_same_site(self) -> None:
         """Refuse a request from another site's page, which a browser would send without a token or with the cookie.
 

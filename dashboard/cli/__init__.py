@@ -43,6 +43,7 @@ TASKS = {
     },
     "Keep the store": {
         "doctor": "clueline.dashboard.cli.doctor:doctor",
+        "selections": "clueline.dashboard.cli.selections:selections_group",
         "backup": "clueline.dashboard.cli.store:backup",
         "restore": "clueline.dashboard.cli.store:restore",
         "migrate": "clueline.dashboard.cli.store:migrate",

@@ -20,12 +20,14 @@ import duckdb
 from clueline.dashboard.access.providers import RequestDenied
 from clueline.dashboard.access.providers.oidc import OidcUser
 from clueline.dashboard.access.rights import is_loopback
+from clueline.dashboard.cli.kinds import advice, damage_line
 from clueline.dashboard.cli.progress import CommandRefused
 from clueline.dashboard.process.server import address
 from clueline.dashboard.settings import VERSION, Settings
 from clueline.data.plurals import counted
 from clueline.data.store import OlderStore, StoreError, open_store
 from clueline.data.store.audit import Audit
+from clueline.data.store.kinds import inspect_kinds
 from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 GIB = 2**30
@@ -72,6 +74,18 @@ def store(settings: Settings) -> Iterator[Finding]:
                 f"The clock says {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, but the store was changed at {written:%Y-%m-%d %H:%M}.",
                 "Set the clock of this machine, best by NTP: tokens, links and sessions end by it.",
             )
+
+
+def kept(settings: Settings) -> Iterator[Finding]:
+    """Whether what people keep in the store can be read. A damaged thing affects only who uses it."""
+    opened = open_store(settings.store)
+    with suppress(StoreError):  # the store itself was looked at before
+        for kind, inspection in inspect_kinds(opened):
+            if kind.home == "files":
+                if inspection.summary:
+                    yield Finding(inspection.summary)
+                for damage in inspection.damages:
+                    yield Finding(damage_line(kind, damage), advice(kind))
 
 
 def disk(settings: Settings) -> Iterator[Finding]:
@@ -219,7 +233,7 @@ def identity_provider(settings: Settings) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
-    versions, store, disk, cache, memory, exposure, reached, identity_provider,
+    versions, store, kept, disk, cache, memory, exposure, reached, identity_provider,
 )  # fmt: skip
 
 
@@ -228,9 +242,9 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
 def doctor(settings: Settings) -> None:
     """Check what a server needs, and say what to do.
 
-    Versions, store, tokens, clock, permissions, disk, cache, memory, who can reach the server, the address that people use, its
-    proxy and the identity provider, as the settings say. Nothing is changed. The exit code is 1 if something keeps people from
-    their data.
+    Versions, store, tokens, what people keep, clock, permissions, disk, cache, memory, who can reach the server, the address that
+    people use, its proxy and the identity provider, as the settings say. Nothing is changed. The exit code is 1 if something
+    keeps people from their data.
     """
     faults = 0
     for check in CHECKS:

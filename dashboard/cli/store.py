@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
+from clueline.dashboard.cli.kinds import advice, damage_line
 from clueline.dashboard.cli.progress import CommandRefused
 from clueline.dashboard.settings import Settings
 from clueline.data.plurals import counted
 from clueline.data.store import OtherVersion, Store, StoreError, open_store
 from clueline.data.store.backup import back_up, copy_store, intact_version, restore_backup
 from clueline.data.store.ducklake import make_lake
+from clueline.data.store.kinds import Kind, inspect_kinds
 from clueline.data.store.register import EMPTY
 from clueline.data.store.repair import VersionOnDisk, damage_of, lost_runs, repair_objects, versions_on_disk
 from clueline.data.store.run_files import damaged_object
-from clueline.data.store.tokens_and_readers import TokenError, Tokens
 
 
 @click.command()
@@ -24,11 +25,13 @@ from clueline.data.store.tokens_and_readers import TokenError, Tokens
 def backup(settings: Settings, dest: Path) -> None:
     """Copy the store to the new folder DEST.
 
-    Servers and imports can keep running. The copy holds all data, provenance, tokens and sessions of people. It is itself a
-    store, which CLUELINE_STORE=DEST serves.
+    Servers and imports can keep running. The copy holds all data, provenance, tokens, sessions of people, stored selections,
+    mappings and notes on watched files. It is itself a store, which CLUELINE_STORE=DEST serves.
     """
-    version = back_up(open_store(settings.store), dest)
+    store = open_store(settings.store)
+    version = back_up(store, dest)
     click.echo(f"{dest}: {_contents(version)}, {version.size / 2**20:,.1f} MiB")
+    _warn_of_damage(store)
 
 
 @click.command()
@@ -39,8 +42,8 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     """Replace the content of the store with the backup in SOURCE.
 
     Running servers show it at once. What is private in the backup or in the store stays private. Tokens are restored only into a
-    store that has none, so that a token revoked since then stays revoked. Sessions of people are restored only if the store does
-    not have them, so that players erased since then stay erased.
+    store that has none, so that a token revoked since then stays revoked. Sessions of people, stored selections, mappings and
+    notes are restored only if the store does not have them, so that players erased since then stay erased.
     """
     store = open_store(settings.store)
     version = intact_version(open_store(source))
@@ -68,6 +71,7 @@ def migrate(settings: Settings, target: str | None) -> None:
         copy = open_store(target)
         version = copy_store(store, copy)
         click.echo(f"Copied to {copy.place}: {_contents(version)}. The store in {store.place} was not changed.")
+        _warn_of_damage(store)
         return
     before, after = store.migrate()
     if before == after:
@@ -95,10 +99,11 @@ def verify(settings: Settings) -> None:
     """Check everything in the store, and name what is damaged.
 
     Each file of the current version, and of earlier versions that are still there, is compared with its checksum. Servers and
-    imports can keep running. The exit code is 1 if the current version, the tokens or the sessions of people are damaged.
+    imports can keep running. Tokens, sessions of people, stored selections, mappings and notes are checked, too. The exit code is
+    1 if the current version or any of these is damaged.
     """
     store = open_store(settings.store)
-    damage: StoreError | TokenError | None = None
+    damage: StoreError | None = None
     try:
         pointer = store.pointer()
         store.catalogue()
@@ -112,29 +117,25 @@ def verify(settings: Settings) -> None:
             click.echo(f"  {damaged_object(part, reason).reason}")
         if in_force and version.damage:
             damage = version.other_version or StoreError(f"The current version, {version.name}, is damaged.")
-    try:
-        count = len(Tokens(store.register).all())
-        click.echo(f"tokens: {count}")
-    except TokenError as error:
-        click.echo(str(error))
-        damage = damage or error
-    lost_sessions = False
-    try:
-        tables = store.register.play_log().tables()
-        players, answers = counted(len(tables.present_players()), "player"), counted(len(tables.answers), "answer")
-        click.echo(f"sessions of people: {len(tables.sessions)}, with {players} and {answers}")
-    except StoreError as error:
-        click.echo(str(error))
-        lost_sessions = True
+    damaged = _print_kinds(store)
     if isinstance(damage, OtherVersion):
         raise damage
-    if isinstance(damage, StoreError):
-        raise CommandRefused("The store is damaged. To repair it: clueline repair")
     if damage is not None:
-        raise CommandRefused("The tokens are damaged.")
-    if lost_sessions:
-        raise CommandRefused("The log of sessions of people is damaged. To repair it, see docs/operations.md, Damaged files.")
+        raise CommandRefused("The store is damaged. To repair it: clueline repair")
+    if damaged:
+        raise CommandRefused("\n".join(map(advice, damaged)))
     click.echo(f"The store in {store.place} is {'intact' if pointer.name else 'empty'}.")
+
+
+def _print_kinds(store: Store) -> list[Kind]:
+    """Print what there is of each kind outside the catalogues and what of it is damaged, and return the damaged kinds."""
+    damaged = []
+    for kind, inspection in inspect_kinds(store):
+        for line in filter(None, [inspection.summary, *(damage_line(kind, damage) for damage in inspection.damages)]):
+            click.echo(line)
+        if inspection.damages:
+            damaged.append(kind)
+    return damaged
 
 
 @click.command()
@@ -182,6 +183,13 @@ def repair(settings: Settings, yes: bool) -> None:
         click.echo(f"{chosen.name} is the current version again. No file was deleted.")
         return
     click.echo(f"{store.pointer().name} is the current version now. No file was deleted.")
+
+
+def _warn_of_damage(store: Store) -> None:
+    """Warn of what was not copied, because it is damaged."""
+    for kind, inspection in inspect_kinds(store):
+        for damage in inspection.damages:
+            click.echo(f"warning: not copied: {damage_line(kind, damage)}", err=True)
 
 
 def _readable_version(store: Store, versions: list[VersionOnDisk]) -> VersionOnDisk | None:

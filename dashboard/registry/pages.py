@@ -221,4 +221,4 @@ def _dataset_of(run: str) -> str | None:
 def check_page(path: str, pairs: Pairs) -> None:
     """Check the address of a page without drawing it. Raises ``BadRequest``."""
     page, dataset, item = find_page(path)
-    page.check(read_page(page, pairs, dataset, item))
+    page.check(read_page(page, service().expand_on_page(pairs)[0], dataset, item))

@@ -124,6 +124,12 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]], runs
     )
 
 
+def ended_selection(days: int) -> html.Aside:
+    """Say that the stored selection in an address is not there, so that the page shows more than whoever shared it saw."""
+    text = f"This server has no selection of that id: one ends when nobody uses it for {counted(days, 'day')}."
+    return banner("The selection of this link has ended.", f"{text} Below is what the rest of the link selects.")
+
+
 def nothing_selected(path: str, selection: Selection, what: str, facets: Facets, title: str | None = None) -> html.Div:
     """Explain an empty selection: which filters are set, each with a link that removes it; without filters, how to add runs.
 

@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -54,8 +54,8 @@ from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Store, StoreError, open_store
 from clueline.data.store.files import make_folder, open_restricted
 from clueline.data.store.s3_files import open_bucket
+from clueline.data.store.watch_notes import read_notes, write_notes
 
-NOTES = "watched.json"  # in the store: what became of each file, so that it is not read again
 LOCK = "watch.lock"
 EVERY = 10.0  # seconds between looks
 WRITER = "watch"  # who imported a run
@@ -88,12 +88,16 @@ class WatchedFile(msgspec.Struct):
     runs: list[str] = []
 
 
-def watched_files(store: Store) -> dict[str, WatchedFile]:
-    """Return what became of the files of watched places, by address; empty if nothing is noted, or nothing readable."""
-    try:
-        return msgspec.json.decode(store.files.read_notes(NOTES) or "{}", type=dict[str, WatchedFile])
-    except (msgspec.DecodeError, OSError, UnicodeDecodeError):  # it was being written when the process was killed
-        return {}
+def watched_files(store: Store, place: str = "") -> dict[str, WatchedFile]:
+    """Return what became of the files of watched places, by address; as it was noted for ``place``, if several watch a file.
+
+    What was noted and cannot be read is left out.
+    """
+    files: dict[str, WatchedFile] = {}
+    for address, note in read_notes(store.files, place).items():
+        with suppress(msgspec.DecodeError):
+            files[address] = msgspec.json.decode(note, type=WatchedFile)
+    return files
 
 
 class Watch:
@@ -120,7 +124,7 @@ class Watch:
         """
         with self._open() as bucket:
             marks = {file["path"]: f"{file['e_tag']} {file['size']}" for files in obstore.list(bucket) for file in files}
-            units, notes = self._units(marks), watched_files(self.store)
+            units, notes = self._units(marks), watched_files(self.store, self.place)
             here = {self.address(name) for name in units}
             gone = [key for key, file in self.noted(notes).items() if file.state != "imported" and key not in here]
             self._note(dict.fromkeys(gone))
@@ -238,9 +242,8 @@ class Watch:
     def _note(self, changes: Mapping[str, WatchedFile | None]) -> None:
         """Note what became of files, and forget those without anything."""
         if changes:
-            notes = {**watched_files(self.store), **changes}
-            kept = {key: file for key, file in notes.items() if file is not None}
-            self.store.files.write_notes(NOTES, msgspec.json.encode(kept).decode())
+            notes = {**self.noted(watched_files(self.store, self.place)), **changes}
+            write_notes(self.store.files, self.place, {key: file for key, file in notes.items() if file is not None})
 
     def noted(self, notes: Mapping[str, WatchedFile]) -> dict[str, WatchedFile]:
         """Return the notes on files of this place."""

@@ -9,16 +9,15 @@ from clueline.data.scratch_folders import folder_beside
 from clueline.data.store.audit import copy_changes
 from clueline.data.store.errors import StoreError
 from clueline.data.store.files import NAMES
-from clueline.data.store.play_log import copy_sessions
+from clueline.data.store.kinds import copy_kinds, kept_folders
 from clueline.data.store.register import EMPTY, TOKENS, TOKENS_LOCK
 from clueline.data.store.repair import VersionOnDisk, inspect_version
 from clueline.data.store.store import Store, open_store
-from clueline.data.store.stored_selections import copy_selections
-from clueline.data.store.tokens_and_readers import UNCHECKED, Tokens
+from clueline.data.store.tokens_and_readers import UNCHECKED, TokenError, Tokens
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
-    """Copy the current version, the tokens, the audit of changes and people's sessions to a new or empty folder.
+    """Copy the current version and everything else that ``data.store.kinds`` lists to a new or empty folder.
 
     A version never changes, so the copy is consistent without a lock. It is compared with its checksums before the folder gets
     its name. Raises ``StoreError`` if the store is empty or damaged, or the copy cannot be written.
@@ -41,8 +40,9 @@ def restore_backup(store: Store, source: Path) -> list[str]:
     """Make the content of a backup the current version, and return the datasets that have become private by that.
 
     What is private in the backup or in the store is private before its data are current; see ``carry_access``. Tokens and the
-    audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of people's sessions, only
-    those that the store lacks are restored, so a player erased since the backup stays erased. Raises ``StoreError``.
+    audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of people's sessions and of
+    what is in small files, only those that the store lacks are restored, so a player erased since the backup stays erased. Raises
+    ``StoreError``.
     """
     for folder, folders, files in os.walk(source.expanduser()):
         for name in (*folders, *files):
@@ -58,12 +58,18 @@ def restore_backup(store: Store, source: Path) -> list[str]:
     except OSError as error:
         raise StoreError(f"the audit cannot be restored: {error}") from error
     private = store.adopt(backup, version.name, is_copy=False)
-    _copy_logs(backup, store, "restored")
+    _copy_kinds(backup, store, "restored", _same_tokens(backup, store))
     return private
 
 
+def _same_tokens(source: Store, target: Store) -> set[str]:
+    """Return the names of the tokens that are the same in two stores: another token of a name may be somebody else's."""
+    digests = {token.name: token.digest for token in Tokens(target.register).all()}
+    return {token.name for token in Tokens(source.register).all() if digests.get(token.name) == token.digest}
+
+
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
-    """Copy the current version, the tokens, the audit of changes and people's sessions to an empty store of any kind.
+    """Copy the current version and everything else that ``data.store.kinds`` lists to an empty store of any kind.
 
     The target may be one to which a killed process was copying. If its files are in a folder, nothing else may be there. The copy
     is compared with its checksums. Raises ``StoreError``.
@@ -74,23 +80,21 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     if not target.files.copied:
         _check_no_other_files(target.files.root)
     _copy_in_force(source, target)
-    _copy_logs(source, target, "copied")
+    _copy_kinds(source, target, "copied", None)
     return intact_version(target)
 
 
-def _copy_logs(source: Store, target: Store, done: str) -> None:
-    """Copy what people did and kept, after the data. ``done`` is what was done with the data."""
+def _copy_kinds(source: Store, target: Store, done: str, same_tokens: set[str] | None) -> None:
+    """Copy what is not in the catalogue, after the data. ``done`` is what was done with the data."""
     try:
-        copy_changes(source.register, target.register)
-        copy_sessions(source.register.play_log(), target.register.play_log())
-        copy_selections(source.files, target.files)
-    except OSError as error:
-        raise StoreError(f"the data is {done}, but not all of the audit, sessions and stored selections: {error}") from error
+        copy_kinds(source, target, same_tokens)
+    except (OSError, TokenError) as error:
+        raise StoreError(f"the data is {done}, but not everything else: {error}") from error
 
 
 def _check_no_other_files(folder: Path) -> None:
     try:
-        others = [path.name for path in folder.iterdir() if not path.name.startswith(NAMES)]
+        others = [path.name for path in folder.iterdir() if not path.name.startswith((*NAMES, *kept_folders()))]
     except FileNotFoundError:
         return
     except OSError as error:

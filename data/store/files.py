@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,13 +21,13 @@ from typing import NamedTuple
 CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 
 OBJECTS = "objects"  # the folder of the objects
-# How the names in the folder of a store begin.
+# How the names in the folder of a store begin. ``data.store.kinds`` adds the folders of things outside the catalogues.
 NAMES = (
-    "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "selections", "tokens",
-    "upgraded", "watch",
+    "CURRENT", "LOCK", "audit", "cache", "gen-", "incoming", OBJECTS, "people.sqlite", "refused", "tokens", "upgraded", "watch",
 )  # fmt: skip
 FileState = tuple[int, int, int]  # inode, bytes, time of the last change in nanoseconds
 DRAFT = ".part"  # ending of the name of a file that is being written
+ABANDONED = 3600.0  # seconds after which the draft of a small file is one that a killed process left
 
 
 class CatalogueFile(NamedTuple):
@@ -39,6 +41,21 @@ class CatalogueFile(NamedTuple):
     def number(self) -> int:
         """42 for ``gen-000042.duckdb``."""
         return number_of(self.name)
+
+
+class SmallFile(NamedTuple):
+    """A small file, and when it was last written or renewed, in UTC."""
+
+    content: bytes
+    written_at: datetime
+
+
+class ListedFile(NamedTuple):
+    """A file of a folder. The time is UTC."""
+
+    name: str
+    bytes: int
+    written_at: datetime
 
 
 def number_of(name: str) -> int:
@@ -178,22 +195,45 @@ class StoreFiles:
         """Return the names of the files below ``objects/<kind>/<dataset>/<run>/``, including drafts."""
         return {path.relative_to(self.root).as_posix() for path in self.root.glob(f"{OBJECTS}/*/*/*/*")}
 
-    def names(self, folder: str) -> set[str]:
-        """Return the names of the files in a folder, such as ``folder/file``, without drafts."""
-        return {f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.suffix != DRAFT}
+    def listed(self, folder: str) -> list[ListedFile]:
+        """Return the files in a folder, such as ``folder/file``, without drafts; those written or renewed longest ago first."""
+        present = []
+        for path in (self.root / folder).glob("*"):
+            with suppress(FileNotFoundError):  # another process has just removed it
+                stat = path.stat()
+                if path.suffix != DRAFT:
+                    written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
+                    present.append(ListedFile(f"{folder}/{path.name}", stat.st_size, written_at))
+                elif stat.st_mtime < time.time() - ABANDONED:
+                    path.unlink()
+        return sorted(present, key=lambda file: (file.written_at, file.name))
 
-    def read_notes(self, name: str) -> str | None:
-        """Return the content of a small text file, None if there is none. Unlike other files, it can be replaced."""
+    def read_small(self, name: str) -> SmallFile | None:
+        """Return a small file, None if there is none. Unlike other files, it can be replaced."""
         try:
-            return (self.root / name).read_text(encoding="utf-8")
+            with (self.root / name).open("rb") as file:
+                return SmallFile(file.read(), datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC))
         except FileNotFoundError:
             return None
 
-    def write_notes(self, name: str, text: str) -> None:
-        """Write or replace a small text file. It need not be durable."""
-        make_folder(self.root)
-        with open(self.root / name, "w", encoding="utf-8", opener=open_restricted) as file:
-            file.write(text)
+    def write_small(self, name: str, content: bytes) -> None:
+        """Write or replace a small file in one step: wherever this is killed, the file is the old or the new one. Durable."""
+        path = self.root / name
+        make_folder(path.parent)
+        draft = path.with_name(f"{path.name}-{secrets.token_hex(4)}{DRAFT}")  # of several writers, each has its own
+        try:
+            with open(draft, "wb", opener=open_restricted) as file:
+                file.write(content)
+            sync(draft)
+            draft.replace(path)
+            sync(path.parent)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def renew(self, name: str) -> None:
+        """Let a small file count as written now, if it exists."""
+        with suppress(FileNotFoundError):
+            os.utime(self.root / name)
 
     def sweep_drafts(self) -> None:
         """Remove drafts of catalogues that killed writers left. Call this only while holding the writers' lock."""

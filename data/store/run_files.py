@@ -306,7 +306,8 @@ class Objects:
         So an import has time to name what it wrote, and readers of an earlier version have time to read files that a later
         version does not name.
         """
-        swept_at, *before = (self.files.read_notes(SWEPT) or "0").splitlines()
+        noted = self.files.read_small(SWEPT)
+        swept_at, *before = (noted.content.decode(errors="replace") if noted else "0").splitlines() or [""]
         if not swept_at.isdecimal():
             before = []  # the notes are damaged
         elif time.time() - pause < int(swept_at) <= time.time():
@@ -318,7 +319,7 @@ class Objects:
         for name in unnamed.intersection(before):
             self.files.remove(name)
         left = sorted(unnamed.difference(before))
-        self.files.write_notes(SWEPT, "\n".join([str(int(time.time())), *left]))
+        self.files.write_small(SWEPT, "\n".join([str(int(time.time())), *left]).encode())
 
     def remove(self, name: str) -> None:
         with suppress(OSError):

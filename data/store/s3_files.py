@@ -21,6 +21,8 @@ from clueline.data.store.files import (
     DRAFT,
     OBJECTS,
     CatalogueFile,
+    ListedFile,
+    SmallFile,
     StoreFiles,
     make_folder,
     oldest_first,
@@ -154,22 +156,35 @@ class S3Files(StoreFiles):
         return oldest_first(file for file in files if CATALOGUE.fullmatch(file.name))
 
     def objects(self) -> set[str]:
-        return {name for name in self.names(OBJECTS) if name.count("/") == 4}
+        return {file.name for file in self.listed(OBJECTS) if file.name.count("/") == 4}
 
-    def names(self, folder: str) -> set[str]:
+    def listed(self, folder: str) -> list[ListedFile]:
         with self._translated(folder):
-            return {file["path"] for files in obstore.list(self._store, prefix=folder) for file in files}
+            present = [
+                ListedFile(file["path"], file["size"], file["last_modified"])
+                for files in obstore.list(self._store, prefix=folder)
+                for file in files
+            ]
+        return sorted(present, key=lambda file: (file.written_at, file.name))
 
-    def read_notes(self, name: str) -> str | None:
+    def read_small(self, name: str) -> SmallFile | None:
         try:
             with self._translated(name):
-                return bytes(obstore.get(self._store, name).bytes()).decode()
+                answer = obstore.get(self._store, name)
+                written_at = answer.meta["last_modified"]
+                return SmallFile(bytes(answer.bytes()), written_at)
         except FileNotFoundError:
             return None
 
-    def write_notes(self, name: str, text: str) -> None:
+    def write_small(self, name: str, content: bytes) -> None:
         with self._translated(name):
-            obstore.put(self._store, name, text.encode())
+            obstore.put(self._store, name, content)
+
+    def renew(self, name: str) -> None:
+        """Write it again: only that changes when it was written."""
+        known = self.read_small(name)
+        if known is not None:
+            self.write_small(name, known.content)
 
     def sweep_drafts(self) -> None:
         """Do nothing: drafts are local, and are removed like copies."""

@@ -18,10 +18,13 @@ from clueline.data.importing.staging import ImportOptions
 from clueline.data.play_sessions.sessions import create_session, digest, join
 from clueline.data.store import open_store
 from clueline.data.store.audit import Audit
+from clueline.data.store.kept_mappings import MAPPINGS
 from clueline.data.store.models import merge
 from clueline.data.store.repair import damage_of
 from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.stored_selections import SELECTIONS
 from clueline.data.store.tokens_and_readers import Tokens, new_code
+from clueline.data.store.watch_notes import WATCH_NOTES
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
 NAMES = ("opus-5", "lab/opus-5", "Opus-5-20251101", "sonnet")  # of models; the last one's run is withdrawn
@@ -30,6 +33,7 @@ PRELOADED.set_forkserver_preload(
     ["tests.helpers.killed_changes", "clueline.data.store.postgres_register", "clueline.data.store.s3_files"]
 )
 PLAYER = "0" * 32
+KEPT = (SELECTIONS, MAPPINGS, WATCH_NOTES)
 RUN = "question_id,clue,guess,confidence\nq1,0,Oslo,0.5\n"
 
 
@@ -195,8 +199,9 @@ class Killer:
         """Undo the change, and return how many events there are now."""
         self.store.restore(self.catalogue)
         self.store.register.change_tokens(lambda _: (self.tokens, ()))
-        for name in self.store.files.names("selections"):
-            self.store.files.remove(name)
+        for kept in KEPT:
+            for name in kept.names(self.store.files):
+                kept.remove(self.store.files, name)
         return self._events()
 
     def _events(self):
@@ -229,7 +234,10 @@ class Killer:
             },
             [(token.name.rpartition("-")[0] or token.name, bool(token.revoked_at)) for token in record.tokens],
             record.private,
-            self.store.files.names("selections"),
+            [
+                [(name, kept.read(self.store.files, name) is None) for name in sorted(kept.names(self.store.files))]
+                for kept in KEPT
+            ],
             len(log.sessions) - self.sessions,
             [(place, player.startswith("erased")) for owner, player, place in log.players if owner == session],
         )

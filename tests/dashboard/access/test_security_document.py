@@ -98,6 +98,7 @@ def test_the_limits_are_those_of_the_code():
         "new stored selections of one reader, a second, of a worker": rights.STORED,
         "of these at once, after a pause, of one reader": rights.STORED_AT_ONCE,
         "stored selection, characters": api.MAX_QUERY,
+        "stored selections of one reader": stored_selections.MAX_OF_READER,
         "stored selections of a store": stored_selections.MAX_STORED,
         "requests for words at once, after a pause, from one address": rights.READ_FROM_AT_ONCE,
     }

@@ -8,17 +8,20 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from clueline.dashboard.uploads.import_process import TooMuchMemory, run_job
-from clueline.dashboard.uploads.watching import NOTES, Watch, watched_files
+from clueline.dashboard.uploads.watching import Watch, watched_files
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.store import StoreError, open_store
 from clueline.data.store.repair import inspect_version
 from clueline.data.store.tokens_and_readers import Tokens
+from clueline.data.store.watch_notes import EARLIER, WATCH_NOTES
 from tests.helpers import evaluation_logs as logs
 from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.paths import ROOT
@@ -100,13 +103,43 @@ def test_finished_logs_of_each_kind_go_in_once(folder, store, tmp_path):
     version = store.version()
     for again in (watched, watching(store, folder)):  # also after a restart
         assert [*again.look(), *again.look()] == []
-    store.files.write_notes(NOTES, '{"cut off')  # by a kill: everything is read again, and adds nothing
+    (note,) = (store.files.root / "watched").iterdir()
+    note.write_bytes(note.read_bytes()[:-20])  # a disk that lost bits: everything is read again, and adds nothing
     again = watching(store, folder)
     read = dict([*again.look(), *again.look()])
     assert all("already there" in read[name].says for name in names) and len(read) == len(became)
     assert store.version() == version
     logs.write_eval(folder / "growing.eval", eval_log("seas"))
     assert [name for name, _ in [*again.look(), *again.look()]] == ["growing.eval"] and len(runs(store)) == 5
+
+
+def test_notes_of_an_earlier_version_count(folder, store):
+    """They were in one file, which was in no backup."""
+    (folder / "results.csv").write_text(TABLE, encoding="utf-8")
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    watched = watching(store, folder)
+    assert len([*watched.look(), *watched.look()]) == 2
+    noted = watched_files(store)
+    (note,) = WATCH_NOTES.names(store.files)
+    WATCH_NOTES.remove(store.files, note)
+    store.files.write_small(EARLIER, msgspec.json.encode(noted))
+    assert watched_files(store) == noted
+    again = watching(store, folder)
+    assert [*again.look(), *again.look()] == []
+    (folder / "broken.json").unlink()
+    assert [*again.look()] == []
+    assert [file.state for file in watched_files(store).values()] == ["imported"], "what is gone is not noted any more"
+
+
+def test_two_watchers_do_not_lose_each_others_notes(folder, store, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    for place in (folder, other):
+        (place / "results.csv").write_text(TABLE, encoding="utf-8")
+    watchers = [watching(store, place) for place in (folder, other)]
+    for watched in watchers:
+        assert len([*watched.look(), *watched.look()]) == 1
+    assert {Path(address).parent for address in watched_files(store)} == {folder.resolve(), other.resolve()}
 
 
 def test_a_half_written_file_waits(folder, store):
@@ -144,7 +177,8 @@ def test_repeats_are_what_is_stated(folder, store):
         watched = watching(store, folder, dataset="pyramid", **options)
         ((_, file),) = [*watched.look(), *watched.look()]
         assert file.state == state, file.says
-        store.files.write_notes(NOTES, "{}")
+        for name in WATCH_NOTES.names(store.files):
+            WATCH_NOTES.remove(store.files, name)
     assert [items for _, model, *_, items in runs(store) if model == "mine"] == [3]
 
 

@@ -1,13 +1,16 @@
 """A selection that is too long for an address has a short id, which pages, JSON and CSV read like its keys."""
 
 import json
+import os
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 from clueline.dashboard.access import rights
 from clueline.dashboard.access.signed_links import read_end, sign
+from clueline.dashboard.app import create_app
 from clueline.dashboard.http import paths
+from clueline.dashboard.settings import Settings
 from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.callback_body import callback_body
 from tests.helpers.json_api import error
@@ -66,6 +69,37 @@ def test_what_is_not_there_is_refused_with_a_reason(fresh, runs):
     ):
         assert client.post(ADDRESS, data=body).status_code == status, body[:20]
     assert client.post(ADDRESS, data="dataset=tone", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+def test_a_link_whose_selection_has_ended_says_so_and_shows_the_dataset(fresh, runs):
+    client, store_of_server = fresh.client, fresh.service.store
+    identity = store(client, ("dataset", "tone"), ("run", runs[0]))
+    link = f"dataset=tone&selection={identity}"
+    before = drawn(client, "/", link)
+    assert "has ended" not in json.dumps(before)
+    path = store_of_server.files.root / "selections" / f"{identity}.json"
+    ended = path.stat().st_mtime - 366 * 86_400
+    os.utime(path, (ended, ended))
+    for address in (f"/api/v1/leaderboard?{link}", f"/api/v1/leaderboard.csv?{link}"):
+        assert "One ends when nobody uses it for 365 days." in error(client, address, 400)["message"], "no figure of others"
+    assert client.get(f"/?{link}").status_code == 200
+    page = drawn(client, "/", link)
+    assert "The selection of this link has ended." in json.dumps(page["fragments"] | {"": page["content"]})
+    assert all(run in json.dumps(page) for run in runs[:3]) and page["stands"] is None
+    store(client, ("dataset", "tone"), ("run", runs[0]))
+    assert "has ended" not in json.dumps(drawn(client, "/", link))
+    elsewhere = drawn(client, "/", f"dataset=nowhere&selection={'a' * 20}")
+    assert "has ended" not in json.dumps(elsewhere)
+
+
+def test_storing_removes_what_was_not_used_for_long(fresh, runs):
+    files = fresh.service.store.files
+    identity = store(fresh.client, ("dataset", "tone"), ("run", runs[0]))
+    path = files.root / "selections" / f"{identity}.json"
+    os.utime(path, (0, 0))
+    started_again = create_app(Settings(store=str(fresh.store), workers=1)).test_client()
+    store(started_again, ("dataset", "tone"), ("run", runs[1]))
+    assert not path.exists()
 
 
 def test_it_needs_the_rights_of_its_dataset(fresh, runs):

@@ -9,7 +9,6 @@ import time
 from clueline.data.scratch_folders import GRACE
 from clueline.data.store import open_store
 from clueline.data.store.backup import back_up
-
 from tests.helpers.paths import ROOT
 
 KILLED = """

@@ -10,6 +10,7 @@ from clueline.data.store.backup import back_up
 from clueline.data.store.files import make_folder, open_restricted
 from clueline.data.store.stored_selections import keep_selection
 from clueline.data.store.tokens_and_readers import Tokens
+from clueline.data.store.watch_notes import write_notes
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
 
@@ -34,7 +35,7 @@ def filled(folder, tmp_path):
     Tokens(store.register).create("ann")
     store.register.append_audit([b"{}"], refused=True)
     keep_selection(store.files, [("dataset", "toy")])
-    store.files.write_notes("watched", "x")
+    write_notes(store.files, "/logs", {"/logs/a.csv": {"mark": "1"}})
     store.register.play_log().add_session("s", "{}")
     return store
 

@@ -8,7 +8,7 @@
     const NEW = "+"; // value of "a new dataset" in the menu of datasets
     const MANY = 20; // with more bad rows, the page shows their kinds first
     const MIB = 2 ** 20;
-    const FOLDED = new Set(["agreement", "align", "classes", "format", "map", "pattern", "repeats"]); // hints to fields that are folded away
+    const FOLDED = new Set(["agreement", "align", "classes", "format", "map", "mapping", "pattern", "repeats"]); // hints to fields that are folded away
     const WAITS = "waiting", FINE = "can be published", DONE = "published"; // states of one of several files
 
     const number = (value) => clueline.whole(value);
@@ -83,7 +83,7 @@
         const map = make("select", { id: "upload-map", class: "text" }, make("option", { value: "" }, "stay scores"),
             ...config.maps.map((key) => make("option", { value: key }, `become probabilities: ${key} map`)));
         const mapping = box("upload-mapping"), kept = box("upload-save-mapping");
-        mapping.placeholder = "found by the columns";
+        mapping.placeholder = "its name; none is used unasked";
         kept.placeholder = "a short name";
         const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents,
             repeats: repeats, align: align, refuse_same_answers: copies, classes: classes, format: format, map: map, mapping: mapping, save_mapping: kept,
@@ -314,7 +314,8 @@
         function notes(answer) {
             more.open ||= answer.remedies.some((row) => FOLDED.has(row.hint));
             const remedies = answer.remedies.map((row) => config.hints[row.hint] || row.remedy);
-            const lines = [...answer.warnings, ...remedies, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
+            const mapping = answer.mapping ? [`Columns as in the mapping ${answer.mapping} of ${answer.mapping_owner}`] : [];
+            const lines = [...mapping, ...answer.warnings, ...remedies, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
             return lines.length ? make("ul", { class: "note" }, ...lines.map((line) => make("li", { class: "guess" }, line))) : null;
         }
 

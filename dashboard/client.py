@@ -51,7 +51,7 @@ class PandasFrame(Protocol):
 
 
 class ClientError(Exception):
-    """A server refused a request or could not be reached. Its message is the server's own.
+    """A server refused a request or could not be reached. Its message is the server's own, with its advice.
 
     ``code`` identifies the error for programs, such as ``unknown_value``. If the server did not answer, it is ``unreachable``,
     and the HTTP ``status`` is 0. ``field`` is the wrong key of the address, with its ``allowed`` values. ``rows`` says what is
@@ -371,8 +371,9 @@ def _refusal(answer: httpx.Response) -> ClientError:
     """Return the server's error envelope as an exception."""
     try:
         envelope = answer.json()["error"]
+        message = " ".join([envelope["message"], *envelope.get("advice", ())])
         return ClientError(
-            envelope["message"], envelope["code"], answer.status_code, envelope["field"], envelope["allowed"], envelope["rows"]
+            message, envelope["code"], answer.status_code, envelope["field"], envelope["allowed"], envelope["rows"]
         )
     except (ValueError, KeyError, TypeError):  # the response is from a proxy, not from Clueline
         return ClientError(f"{answer.status_code} {answer.reason_phrase}", "not_clueline", answer.status_code)

@@ -106,6 +106,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Folder, or `s3://BUCKET/PREFIX`, whose logs and tables the server imports as they are finished; see docs/pipelines.md.",
         {"expected": "the path of a folder, or s3://BUCKET/PREFIX"},
     ] = ""
+    watch_mapping: Annotated[
+        str,
+        "Name of the kept mapping by which the columns of tables in `CLUELINE_WATCH` are read; without it, none is used. "
+        "`clueline mappings` lists them.",
+        {"expected": "the name of a mapping"},
+    ] = ""
     unused_days: Annotated[
         int,
         Meta(ge=1, le=36_500),

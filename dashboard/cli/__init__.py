@@ -25,6 +25,7 @@ TASKS = {
     "Bring answers in, and take them along": {
         "import": "clueline.dashboard.cli.importing:import_command",
         "batch": "clueline.dashboard.cli.importing:batch_command",
+        "mappings": "clueline.dashboard.cli.mappings:mappings_group",
         "watch": "clueline.dashboard.cli.watch:watch_command",
         "datasets": "clueline.dashboard.cli.datasets:datasets_group",
         "export": "clueline.dashboard.cli.export:export_group",

@@ -19,12 +19,15 @@ from clueline.dashboard.http.messages import error_message, message_with_allowed
 from clueline.dashboard.settings import Settings
 from clueline.dashboard.ui.text import p_value_text, short
 from clueline.dashboard.uploads.summaries import IncomingRun, answered, incoming_runs
+from clueline.data.importing.column_mapping import BadMapping
 from clueline.data.importing.ingest import DryRun, import_paths, open_dry_run
 from clueline.data.importing.report import Refused
 from clueline.data.importing.seed import seed
+from clueline.data.importing.staging import ImportOptions
 from clueline.data.plurals import counted
 from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Snapshot, Store, StoreError, open_store
+from clueline.data.store.kept_mappings import KeepingError
 from clueline.queries.compare import Difference, comparison
 from clueline.queries.completeness import Completeness, completeness
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
@@ -159,12 +162,13 @@ def check_command(
         raise click.UsageError("--not-worse and --baseline belong together, as in --not-worse brier --baseline RUN.")
     try:
         with ExitStack() as stack:
-            used, reference = stack.enter_context(_prepared(open_store(store or settings.store), baseline, stated))
+            opened = open_store(store or settings.store)
+            options = import_options(opened, **stated)
+            used, reference = stack.enter_context(_prepared(opened, baseline, options))
             known = [name for (name,) in used.snapshot().rows("select dataset from datasets order by position")]
             if stated["dataset"] is not None and stated["dataset"] not in known:
                 raise CannotCheck(f"The store has no dataset {stated['dataset']!r}. There are: {', '.join(known)}.")
             progress = stack.enter_context(progress_bar("Checking"))
-            options = import_options(used, **stated)
             dry_run = stack.enter_context(open_dry_run(used, paths, options, content="datasets", progress=progress))
             if min_complete and dry_run.dataset not in known:
                 raise CannotCheck(
@@ -178,6 +182,8 @@ def check_command(
     except BadRequest as error:
         more = " A baseline can also be a file of answers." if error.field == "b" else ""
         raise CannotCheck(message_with_allowed(error) + more) from error
+    except (BadMapping, KeepingError) as error:
+        raise CannotCheck(str(error)) from error
     except (StoreError, CommandRefused) as error:
         raise CannotCheck(error_message(error) if isinstance(error, StoreError) else error.message) from error
     print_remarks(dry_run.report.repaired, dry_run.report.warnings)
@@ -198,7 +204,7 @@ def check_command(
 
 
 @contextmanager
-def _prepared(store: Store, baseline: str | None, stated: dict[str, Any]) -> Iterator[tuple[Store, str | None]]:
+def _prepared(store: Store, baseline: str | None, options: ImportOptions) -> Iterator[tuple[Store, str | None]]:
     """Yield the store to measure in, and the id of the baseline. A file goes into a copy of the store, made for this."""
     path = Path(baseline) if baseline and Path(baseline).exists() else None
     empty = store.version() == "0"
@@ -211,7 +217,7 @@ def _prepared(store: Store, baseline: str | None, stated: dict[str, Any]) -> Ite
         else:
             copy.adopt(store, store.pointer().name, is_copy=True)
         if path is not None:
-            runs = import_paths(copy, [path], import_options(copy, **stated)).runs
+            runs = import_paths(copy, [path], options).runs
             if len(runs) != 1:
                 raise CannotCheck(f"{path} holds {counted(len(runs), 'run')}; a baseline is the answers of one run.")
             baseline = runs[0]

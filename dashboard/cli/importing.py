@@ -35,7 +35,11 @@ from clueline.data.plurals import counted
 from clueline.data.readers import formats, readers
 from clueline.data.recalibration_maps import SCORE_MAPS
 from clueline.data.store import Store, open_store
+from clueline.data.store.audit import system_user
+from clueline.data.store.kept_files import DamagedThing
+from clueline.data.store.kept_mappings import NAME, NoSuchMapping, list_mappings, take_over_earlier
 from clueline.data.store.run_tags import LABEL, checked_tag, read_tag
+from clueline.data.store.scopes import Viewer
 
 Command = Callable[..., None]
 
@@ -132,7 +136,7 @@ def file_options(command: Command) -> Command:
         click.option(
             "--map", type=click.Choice(SCORE_MAPS), help="Makes probabilities of scores that are none, fitted to other questions."
         ),
-        click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
+        click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping (clueline mappings), or in a TOML file."),
         click.option(
             "--classes",
             metavar="A,B,C",
@@ -158,17 +162,29 @@ def format_list() -> str:
 
 def import_options(store: Store, mapping: str | None, **stated: Any) -> ImportOptions:
     """Return the options of an import, as stated on the command line. ``mapping`` names a kept mapping or a file."""
+    viewer = operator(store)
+    named = None if mapping is None else stated_mapping(store, mapping)
+    return ImportOptions(**stated, mapping=named, offered=() if named else column_mapping.offered_mappings(store.files, viewer))
+
+
+def operator(store: Store) -> Viewer:
+    """Return who runs a command, who sees all mappings. Those that an earlier version kept are taken over first."""
+    take_over_earlier(store.local, store.files)
+    return Viewer(system_user(), admin=True)
+
+
+def stated_mapping(store: Store, mapping: str) -> column_mapping.ColumnMapping:
+    """Return the mapping of a name, or of a TOML file. Raises ``CommandRefused`` or ``BadParameter``."""
     try:
-        mappings = column_mapping.kept_mappings(store.local / column_mapping.MAPPINGS)
-        own = next((kept for kept in mappings if kept.name == mapping), None)
-        if mapping and own is None:
-            if not Path(mapping).is_file():
-                names = ", ".join(kept.name for kept in mappings) or "none"
-                raise click.BadParameter(f"there is no mapping or file {mapping!r}; kept are: {names}", param_hint="--mapping")
-            own = column_mapping.read_mapping(Path(mapping))
-    except column_mapping.BadMapping as error:
-        raise CommandRefused(str(error)) from error
-    return ImportOptions(**stated, mapping=own, mappings=tuple(mappings))
+        return column_mapping.named_mapping(store.files, mapping, operator(store))
+    except NoSuchMapping:
+        if Path(mapping).is_file():
+            return column_mapping.read_mapping(Path(mapping))
+        names = ", ".join(entry.shown for entry in list_mappings(store.files, operator(store))) or "none"
+        raise click.BadParameter(f"there is no mapping or file {mapping!r}; kept are: {names}", param_hint="--mapping") from None
+    except DamagedThing as error:
+        remedy = f"Remove it, and keep it again: clueline mappings remove {mapping}"
+        raise CommandRefused(f"The mapping {mapping!r} is damaged ({error.reason}). Nothing was read. {remedy}") from error
 
 
 ATTEMPTS = 3  # attempts to type a password
@@ -185,8 +201,8 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option(
     "--save-mapping",
     metavar="NAME",
-    callback=checked(partial(_matching, column_mapping.NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
-    help="Keep the roles of the columns under this name.",
+    callback=checked(partial(_matching, NAME, "a mapping has a name of at most 40 characters of a-z, 0-9 and -")),
+    help="Keep the roles of the columns under this name, as your own.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.pass_obj
@@ -224,12 +240,9 @@ def import_command(
 
 
 def _save(store: Store, name: str, report: Report) -> None:
-    """Keep the mapping of the table that was read. Raises ``CommandRefused`` unless it was one."""
-    try:
-        path = column_mapping.keep_read_mapping(store.local / column_mapping.MAPPINGS, name, report.mappings)
-    except column_mapping.BadMapping as error:
-        raise CommandRefused(f"{error}.") from error
-    click.echo(f"mapping {name}: kept in {path}; files with the same columns will be read by it")
+    """Keep the mapping of the table that was read. Raises ``KeepingError`` unless it was one."""
+    kept = column_mapping.keep_read_mapping(store.files, name, report.mappings, system_user())
+    click.echo(f"mapping {name}: kept, of {kept.by}; --mapping {name} reads files with these columns by it")
 
 
 def _import(store: Store, paths: Sequence[Path], options: ImportOptions) -> Report:

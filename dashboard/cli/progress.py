@@ -15,6 +15,7 @@ import click
 from clueline.dashboard.access.signed_links import read_end
 from clueline.dashboard.http.bodies import spreadsheet_text
 from clueline.dashboard.http.messages import error_message
+from clueline.data.importing.column_mapping import BadMapping
 from clueline.data.importing.ingest import Progress
 from clueline.data.importing.report import Hint, Problem, ProblemKind, Refused, Report
 from clueline.data.importing.seed import seed
@@ -23,6 +24,7 @@ from clueline.data.play_sessions.session_definition import SessionError
 from clueline.data.plurals import counted
 from clueline.data.store import Store, StoreError
 from clueline.data.store.gradings import NoSuchGuess
+from clueline.data.store.kept_mappings import KeepingError
 from clueline.data.store.models import BadModel
 from clueline.data.store.run_tags import BadTag
 from clueline.data.store.run_withdrawal import NoSuchRun
@@ -40,6 +42,7 @@ HINTS: dict[Hint, str] = {
     "dataset_upload": "use clueline import",
     "format": "say which one with --as FORMAT",
     "map": "--map isotonic or --map logistic makes probabilities of them, fitted to other questions",
+    "mapping": "--mapping NAME reads the columns as it says",
     "model": "add --model NAME",
     "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
     "--model or --elicitation distinguishes it",
@@ -194,6 +197,6 @@ def refusal_of(error: Exception) -> CommandRefused | None:
         return CommandRefused(error_message(error))
     if isinstance(error, NoSuchRun):
         return CommandRefused(f"there is no run {str(error)!r}")
-    if isinstance(error, BadModel | BadTag | NoSuchGuess | SessionError | TokenError):
+    if isinstance(error, BadMapping | BadModel | BadTag | KeepingError | NoSuchGuess | SessionError | TokenError):
         return CommandRefused(str(error))
     return None

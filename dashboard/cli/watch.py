@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from clueline.dashboard.cli.importing import repeats_and_align
+from clueline.dashboard.cli.importing import repeats_and_align, stated_mapping
 from clueline.dashboard.cli.progress import CommandRefused
 from clueline.dashboard.settings import Settings
 from clueline.dashboard.uploads.import_process import ImportJob, ImportOutcome, run_job
@@ -27,9 +27,10 @@ BETWEEN_TWO = 2.0  # seconds between the looks of --once
 @click.option("--once", is_flag=True, help="Import what does not change within two seconds, and end.")
 @click.option("--every", type=click.FloatRange(min=0.1), metavar="SECONDS", help=f"Time between looks; {EVERY:g} by default.")
 @click.option("--dataset", metavar="ID", help="Dataset that tables of answers are for, if they do not say.")
+@click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file. Without it, none is used.")
 @repeats_and_align
 @click.pass_obj
-def watch_command(settings: Settings, place: str, once: bool, every: float | None, **stated: Any) -> None:
+def watch_command(settings: Settings, place: str, once: bool, every: float | None, mapping: str | None, **stated: Any) -> None:
     """Import logs of Inspect, lm-eval and HELM, tables and bundles, as they are finished, each once.
 
     A file is read when it is the same at two looks. A log of Inspect is read when it says that it is finished. A file that is
@@ -37,7 +38,9 @@ def watch_command(settings: Settings, place: str, once: bool, every: float | Non
     refused. A server watches CLUELINE_WATCH in the same way.
     """
     store = open_store(settings.store)
-    watched = Watch(store, place, partial(_run, store), ImportOptions(**stated))
+    named = None if mapping is None else stated_mapping(store, mapping)
+    by_name = mapping if mapping and named and named.owner else ""  # looked up again, for it may be replaced; a file is not
+    watched = Watch(store, place, partial(_run, store), ImportOptions(**stated, mapping=named), by_name)
     if not once:
         for name, file in _refused(watched).items():
             _say(name, file)

@@ -28,13 +28,14 @@ from clueline.dashboard.http.messages import error_message
 from clueline.dashboard.settings import environment_variable, read_settings
 from clueline.dashboard.uploads.end_with_parent import watch_parent
 from clueline.dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
-from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, keep_read_mapping
+from clueline.data.importing.column_mapping import ColumnMapping, keep_read_mapping
 from clueline.data.importing.ingest import Content, DryRun, import_paths, open_dry_run
 from clueline.data.importing.report import FirstRows, Hint, Problem, Refused, Report
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.scratch_folders import keep
 from clueline.data.store import Snapshot, Store, StoreError, open_store
 from clueline.data.store.errors import OutOfMemory
+from clueline.data.store.kept_mappings import KeepingError
 from clueline.queries.datasets import Dataset, describe_dataset
 from clueline.queries.gradings import GradeReview, uncertain_grades
 from clueline.queries.leaderboard import Leaderboard, leaderboard
@@ -74,6 +75,7 @@ class ImportJob(msgspec.Struct):
     content: Content = "runs"  # what the file may contain
     hidden: list[str] = []  # datasets that do not exist for the uploader
     save_mapping: str = ""  # name under which the roles of the columns of a published table are kept, unless it is blank
+    keeper: str = ""  # whose own mapping that is
 
 
 REMEDIES: dict[Hint, str] = {
@@ -85,6 +87,7 @@ REMEDIES: dict[Hint, str] = {
     "dataset_upload": "send it to POST /api/v1/datasets",
     "format": "say which one with format=KEY",
     "map": "map=isotonic or map=logistic makes probabilities of them, fitted to other questions",
+    "mapping": "mapping=NAME reads the columns as it says",
     "model": "add model=NAME",
     "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
     "another model= or elicitation= distinguishes it",
@@ -141,7 +144,8 @@ class Remedy(msgspec.Struct):
 class ImportReport(msgspec.Struct):
     """What was stored: new datasets, and runs in the order of the file. ``remedies`` apply to some of the warnings.
 
-    ``mapping`` is the name of the mapping by which the columns were read, or under which their roles are now kept.
+    ``mapping`` is the name of the mapping by which the columns were read, or under which their roles are now kept, and
+    ``mapping_owner`` who kept it.
     """
 
     datasets: list[Dataset]
@@ -150,6 +154,7 @@ class ImportReport(msgspec.Struct):
     remedies: list[Remedy]
     repaired: dict[str, int]
     mapping: str | None
+    mapping_owner: str | None
     data_version: str
 
 
@@ -158,7 +163,7 @@ class DryRunReport(msgspec.Struct):
 
     Attributes:
         columns: columns of the file that were recognised.
-        warnings, remedies, repaired, mapping: as in ``ImportReport``.
+        warnings, remedies, repaired, mapping, mapping_owner: as in ``ImportReport``.
         missing: for each run, the questions that it does not answer.
         first: the first answers, as the importer understands them.
         leaderboard: rows of these runs, ranked among all runs of the dataset.
@@ -175,6 +180,7 @@ class DryRunReport(msgspec.Struct):
     remedies: list[Remedy]
     repaired: dict[str, int]
     mapping: str | None
+    mapping_owner: str | None
     missing: list[UnansweredQuestions]
     first: list[GradedResponse]
     leaderboard: Leaderboard
@@ -256,7 +262,7 @@ def run_job(job: ImportJob, store: Store, begin_storing: Callable[[], None] = la
         )  # fmt: skip
         result = _import_report(store.snapshot(), report)
         if job.save_mapping:
-            _save_mapping(job.save_mapping, store, report, result)
+            _save_mapping(job, store, report, result)
         new = bool(result.datasets) or any(not row.already_stored or row.gradings for row in result.runs)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
     except Refused as refused:
@@ -269,13 +275,14 @@ def run_job(job: ImportJob, store: Store, begin_storing: Callable[[], None] = la
         return Failed(error_message(error))
 
 
-def _save_mapping(name: str, store: Store, report: Report, result: ImportReport) -> None:
+def _save_mapping(job: ImportJob, store: Store, report: Report, result: ImportReport) -> None:
     """Keep the mapping of the table, or say in the result why not. The runs are stored in either case."""
+    keeper = job.keeper or job.by
     try:
-        keep_read_mapping(store.local / MAPPINGS, name, report.mappings, in_place_of_others=False)
-        result.mapping = name
-    except (BadMapping, OSError) as error:
-        result.warnings.append(str(error) if isinstance(error, BadMapping) else "the mapping could not be written")
+        keep_read_mapping(store.files, job.save_mapping, report.mappings, keeper, in_place_of_own=False)
+        result.mapping, result.mapping_owner = job.save_mapping, keeper
+    except (KeepingError, StoreError) as error:
+        result.warnings.append(str(error) if isinstance(error, KeepingError) else "the mapping could not be written")
 
 
 def _bad_row(problem: Problem) -> BadRow:
@@ -291,6 +298,7 @@ def _bad_row(problem: Problem) -> BadRow:
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:
     snapshot, report = dry_run.snapshot, dry_run.report
+    used = _mapping_of(report)
     selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, METRICS)
     ranked = sum(row.ranked for row in board.rows)
@@ -304,7 +312,8 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
         warnings=report.warnings,
         remedies=_remedies(report),
         repaired=dict(sorted(report.repaired.items())),
-        mapping=_mapping_of(report),
+        mapping=used.name if used else None,
+        mapping_owner=used.owner if used else None,
         missing=[unanswered_questions(snapshot, name) for name in report.runs],
         first=first_responses(snapshot, report.runs),
         leaderboard=board,
@@ -323,11 +332,13 @@ def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     warnings += runs_below_the_line(snapshot, report.runs)
     datasets = [describe_dataset(snapshot, name) for name in report.datasets]
     repaired = dict(sorted(report.repaired.items()))
-    return ImportReport(datasets, runs, warnings, _remedies(report), repaired, _mapping_of(report), snapshot.version)
+    used = _mapping_of(report)
+    name, owner = (used.name, used.owner) if used else (None, None)
+    return ImportReport(datasets, runs, warnings, _remedies(report), repaired, name, owner, snapshot.version)
 
 
-def _mapping_of(report: Report) -> str | None:
-    return next((mapping.name for mapping in report.mappings if mapping.name), None)
+def _mapping_of(report: Report) -> ColumnMapping | None:
+    return next((mapping for mapping in report.mappings if mapping.name), None)
 
 
 def _remedies(report: Report) -> list[Remedy]:

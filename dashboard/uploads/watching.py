@@ -45,15 +45,18 @@ from clueline.dashboard.uploads.import_process import (
     ImportReport,
     TooMuchMemory,
 )
-from clueline.data.importing.column_mapping import MAPPINGS, BadMapping, kept_mappings
+from clueline.data.importing.column_mapping import BadMapping, ColumnMapping, as_toml, named_mapping
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.importing.table_files import MAX_UNPACKED_BYTES
 from clueline.data.plurals import counted
 from clueline.data.readers.inspect_ai import log_status
 from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Store, StoreError, open_store
+from clueline.data.store.audit import system_user
 from clueline.data.store.files import make_folder, open_restricted
+from clueline.data.store.kept_mappings import KeepingError
 from clueline.data.store.s3_files import open_bucket
+from clueline.data.store.scopes import Viewer
 from clueline.data.store.watch_notes import read_notes, write_notes
 
 LOCK = "watch.lock"
@@ -77,7 +80,8 @@ log = logging.getLogger("clueline.dashboard.uploads.watching")  # this module ru
 class WatchedFile(msgspec.Struct):
     """What became of a file, or of the folder of a run.
 
-    ``mark`` changes with its content, and ``datasets`` with the datasets in the store, without which it may have been refused.
+    ``mark`` changes with its content, and ``datasets`` with the datasets in the store and with the mapping by which columns are
+    read, without which it may have been refused.
     """
 
     mark: str
@@ -104,12 +108,19 @@ class Watch:
     """A folder, or ``s3://BUCKET/PREFIX``, whose files are imported.
 
     ``run`` runs an import with ``options``; without their dataset, a table that does not say one answers that which its folder is
-    named after. ``ignored`` counts files by endings that no reader reads. Raises ``StoreError`` if the folder holds the store, or
-    the store the folder.
+    named after. ``mapping`` names the kept mapping by which the columns of tables are read, if any: no other is used. ``ignored``
+    counts files by endings that no reader reads. Raises ``StoreError`` if the folder holds the store, or the store the folder.
     """
 
-    def __init__(self, store: Store, place: str, run: Callable[[ImportJob], ImportOutcome], options: ImportOptions) -> None:
-        self.store, self.run, self.options = store, run, options
+    def __init__(
+        self,
+        store: Store,
+        place: str,
+        run: Callable[[ImportJob], ImportOutcome],
+        options: ImportOptions,
+        mapping: str = "",
+    ) -> None:
+        self.store, self.run, self.options, self.mapping = store, run, options, mapping
         self.place = place if place.startswith("s3://") else str(Path(place).expanduser().resolve())
         self.ignored: Counter[str] = Counter()
         self._seen: dict[str, str] = {}
@@ -120,15 +131,18 @@ class Watch:
     def look(self) -> Iterator[tuple[str, WatchedFile]]:
         """Import what has not changed since the previous look, and yield each file of which there is something new to say.
 
-        Raises ``OSError`` if the place cannot be read, or ``StoreError``.
+        Raises ``OSError`` if the place cannot be read, or ``StoreError``, also if the mapping cannot be used now.
         """
+        if self.mapping:
+            self.options = replace(self.options, mapping=self._named_mapping())
         with self._open() as bucket:
             marks = {file["path"]: f"{file['e_tag']} {file['size']}" for files in obstore.list(bucket) for file in files}
             units, notes = self._units(marks), watched_files(self.store, self.place)
             here = {self.address(name) for name in units}
             gone = [key for key, file in self.noted(notes).items() if file.state != "imported" and key not in here]
             self._note(dict.fromkeys(gone))
-            datasets = _digest(sorted(self.store.snapshot().states))
+            mapping = self.options.mapping
+            datasets = _digest([*sorted(self.store.snapshot().states), *([as_toml(mapping)] if mapping else [])])
             news: dict[str, WatchedFile | None] = {}
             noted_at = time.monotonic()
             try:
@@ -153,6 +167,12 @@ class Watch:
                         yield name, became
             finally:
                 self._note(news)
+
+    def _named_mapping(self) -> ColumnMapping:
+        try:
+            return named_mapping(self.store.files, self.mapping, Viewer(system_user(), admin=True))
+        except (BadMapping, KeepingError) as error:
+            raise StoreError(f"nothing is imported: {error}") from error
 
     @contextmanager
     def _open(self) -> Iterator[S3Store | LocalStore]:
@@ -211,10 +231,7 @@ class Watch:
             return _not_ready(copy) or self._outcome(copy, self.options.dataset)
 
     def _outcome(self, path: Path, dataset: str | None) -> WatchedFile:
-        try:
-            options = replace(self.options, dataset=dataset, mappings=tuple(kept_mappings(self.store.local / MAPPINGS)))
-        except BadMapping as error:
-            raise StoreError(str(error)) from error
+        options = replace(self.options, dataset=dataset)
         job = ImportJob(
             self.store.url, str(path), path.name, options, WRITER, dry_run=False, largest=MAX_UNPACKED_BYTES, rows=SAID,
             content="all",
@@ -333,7 +350,7 @@ def main() -> None:
         return processes.run(msgspec.structs.replace(job, memory_mb=settings.import_memory_mb))
 
     watch(
-        Watch(open_store(settings.store, threads=1), settings.watch, run, ImportOptions()),
+        Watch(open_store(settings.store, threads=1), settings.watch, run, ImportOptions(), settings.watch_mapping),
         EVERY,
         say=lambda name, file: log.info("%s of %s is %s: %s", name, settings.watch, file.state, file.says),
         fail=lambda reason: log.warning("watching %s: %s", settings.watch, reason),

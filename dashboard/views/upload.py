@@ -21,14 +21,22 @@ from flask import Response, request
 from clueline.dashboard.access.providers import RequestDenied
 from clueline.dashboard.http.bodies import InvalidJson, decode_json, error_response, json_response
 from clueline.dashboard.http.logs import request_id
-from clueline.dashboard.registry.addresses import accept, pairs
+from clueline.dashboard.registry.addresses import accept, pairs, sentence
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.service import current_client, service
 from clueline.dashboard.ui.html import data, note, page_link, section
 from clueline.dashboard.ui.messages import prompts
 from clueline.dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from clueline.dashboard.uploads.import_process import Failed, ImportJob, Rejected, TooMuchMemory
-from clueline.data.importing.column_mapping import MAPPINGS, NAME, ROLES, BadMapping, kept_mappings, read_pattern, read_words
+from clueline.dashboard.views.mappings import mapping_viewer
+from clueline.data.importing.column_mapping import (
+    ROLES,
+    BadMapping,
+    named_mapping,
+    offered_mappings,
+    read_pattern,
+    read_words,
+)
 from clueline.data.importing.ingest import Content
 from clueline.data.importing.report import Hint
 from clueline.data.importing.staging import ALIGN, MAX_MOMENTS, REPEATS, Decision, ImportOptions, Repeats
@@ -37,6 +45,8 @@ from clueline.data.recalibration_maps import SCORE_MAPS
 from clueline.data.scratch_folders import PREFIX, keep, sweep
 from clueline.data.store import StoreError
 from clueline.data.store.errors import reason
+from clueline.data.store.kept_files import DamagedThing
+from clueline.data.store.kept_mappings import NAME, KeepingError, NoSuchMapping, list_mappings
 from clueline.data.store.run_tags import LABEL, BadTag, checked_tag
 from clueline.queries.metrics import METRICS
 from clueline.queries.query_time_limit import Abandoned
@@ -219,11 +229,13 @@ class UploadParameters(Parameters, frozen=True):
     confidence_pattern: Annotated[
         str, _Parsed("`Confidence: {percent}` or `{share} sure`: how outputs in a table or a log state a confidence", _pattern)
     ] = ""
-    mapping: Annotated[str | None, Text("name of a kept mapping, by which the columns are read")] = None
+    mapping: Annotated[
+        str | None, Text("name of a kept mapping, by which the columns are read; a dry run offers those that fit")
+    ] = None
     save_mapping: Annotated[
         str,
         _Fitting(
-            "a name under which the roles of the columns are kept, as by `--save-mapping`, once the runs are published",
+            "a name under which the roles of the columns are kept as your own, as by `--save-mapping`, once the runs are stored",
             NAME,
             "has at most 40 characters of a-z, 0-9 and -",
         ),
@@ -248,7 +260,7 @@ class UploadParameters(Parameters, frozen=True):
 
     def options(self) -> ImportOptions:
         """The options of the import: those of the same names, and others."""
-        named = {option.name for option in fields(ImportOptions)} - {"classes", "mapping"}
+        named = {option.name for option in fields(ImportOptions)} - {"classes", "mapping", "offered"}
         return ImportOptions(
             form=self.format,
             percent=self.confidence_scale == "percent",
@@ -281,18 +293,24 @@ def post_datasets() -> Response:
     return _import_upload(DatasetUploadParameters, "datasets")
 
 
-def _mappings(name: str | None) -> dict[str, Any]:
-    """Return options of an import: the mappings that are kept, and the named one. Raises ``BadRequest`` if there is none."""
+def _mappings(named: str | None) -> dict[str, Any]:
+    """Return options of an import: the mapping that is named, and those that are offered.
+
+    Raises ``BadRequest`` if there is no mapping of that name, or none that the uploader may see: the answer is the same.
+    """
+    files, viewer = service().store.files, mapping_viewer()
     try:
-        kept = kept_mappings(service().store.local / MAPPINGS)
-    except BadMapping as error:
+        mapping = named_mapping(files, named, viewer) if named else None
+    except NoSuchMapping as error:
+        names = [entry.shown for entry in list_mappings(files, viewer)]
+        raise BadRequest("unknown_value", sentence(error), "mapping", allowed=names) from None
+    except (KeepingError, BadMapping) as error:
+        raise BadRequest("bad_value", sentence(error), "mapping") from None
+    except DamagedThing as error:
         log.warning("%s", error)
-        kept = []
-    named = next((mapping for mapping in kept if mapping.name == name), None)
-    if name is not None and named is None:
-        names = [mapping.name for mapping in kept]
-        raise BadRequest("unknown_value", f"There is no mapping {name!r}.", "mapping", allowed=names)
-    return {"mapping": named, "mappings": tuple(kept)}
+        message = f"The mapping {named!r} is damaged, so nothing was read by it. Remove it, and keep it again."
+        raise BadRequest("damaged_mapping", message, "mapping", status=409) from None
+    return {"mapping": mapping, "offered": () if mapping else offered_mappings(files, viewer)}
 
 
 def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
@@ -315,6 +333,7 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             memory_mb=service().settings.import_memory_mb,
             request_id=request_id(), content=content, hidden=service().access.hidden_names(), save_mapping=given.save_mapping,
+            keeper=service().access.reader().name or by,
         )  # fmt: skip
         service().store.version()  # raises for a damaged store
         try:
@@ -393,6 +412,7 @@ HINTS: dict[Hint, str] = {
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
     "map": "choose a map under Scores; it is fitted to other questions",
+    "mapping": "to use it, write its name under Columns as in the mapping",
     "model": "name it under Model",
     "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
     "name under Model or Elicitation distinguishes it",

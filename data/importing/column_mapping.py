@@ -1,10 +1,14 @@
-"""Which column of a foreign table means what. A mapping can be kept under a name, as a TOML file, and shared."""
+"""Which column of a foreign table means what. A mapping can be written as a TOML file, and kept under a name.
+
+``clueline.data.store.kept_mappings`` says who sees what is kept. No mapping is used unless it is named.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,17 @@ from typing import Any
 import msgspec
 
 from clueline.data.store.answer_states import SCORES
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.kept_files import DamagedThing
+from clueline.data.store.kept_mappings import (
+    KeepingError,
+    KeptMapping,
+    find_mapping,
+    keep_mapping,
+    list_mappings,
+    read_mapping_of,
+)
+from clueline.data.store.scopes import Viewer, of_owner
 
 # What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {
@@ -41,9 +56,7 @@ ROLES = {
     "attribute": "anything else",
 }
 SEVERAL = ("confidence", *SCORES, "options", "attribute")
-MAPPINGS = "mappings"  # folder of a store in which mappings are kept
 UNSTATED_SHARE = "none"  # what a word means that stands for a confidence that was not stated, such as -1
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 class BadMapping(ValueError):
@@ -61,6 +74,23 @@ class ColumnMapping:
     words: dict[str, float | None] = field(default_factory=dict)
     percent: bool | None = None  # whether confidences run from 0 to 100; None if the values show it
     pattern: str = ""  # how outputs state a confidence, as in ``read_pattern``; blank if they do not
+    owner: str = ""  # who kept it, as in an audit event; blank if it is not kept
+    restated: frozenset[str] = frozenset()  # columns whose roles an analyst stated instead
+
+    @property
+    def title(self) -> str:
+        """The name of a mapping and of who kept it, such as ``lab-table of ann``."""
+        return f"{self.name} of {self.owner}" if self.owner else self.name
+
+    def reason(self, column: str) -> str:
+        """Return why a column has its role: the mapping that says so by its title, if it has a name."""
+        return f"as in the mapping {self.title}" if self.name and column not in self.restated else "as stated"
+
+    def reads_like(self, other: ColumnMapping) -> bool:
+        """Whether both read tables in the same way."""
+        parts = (mapping.roles | {"attribute": ()} for mapping in (self, other))
+        first, second = ({role: {*columns} for role, columns in roles.items() if columns} for roles in parts)
+        return first == second and (self.words, self.percent, self.pattern) == (other.words, other.percent, other.pattern)
 
     def column(self, role: str) -> str | None:
         """Return the column of a role that one column has at most."""
@@ -73,55 +103,81 @@ class ColumnMapping:
             roles[role] = (*roles.get(role, ()), column) if role in SEVERAL else (column,)
         taken = {column for columns in roles.values() for column in columns}
         kept = {role: left for role, columns in self.roles.items() if (left := tuple(c for c in columns if c not in taken))}
-        return replace(self, roles=kept | roles, words={**self.words, **{word.lower(): share for word, share in words.items()}})
+        return replace(
+            self,
+            roles=kept | roles,
+            words={**self.words, **{word.lower(): share for word, share in words.items()}},
+            restated=frozenset(taken),
+        )
 
 
 def read_mapping(path: Path) -> ColumnMapping:
     """Read a TOML file. Raises ``BadMapping``."""
     try:
-        content = msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
+        text = path.read_bytes()
+    except OSError as error:
+        raise BadMapping(f"the mapping {path} cannot be read: {error}") from error
+    mapping = _read_toml(text, str(path))
+    return replace(mapping, name=mapping.name or path.stem)
+
+
+def mapping_of(kept: KeptMapping, name: str = "") -> ColumnMapping:
+    """Return a kept mapping, under the name by which it was asked for, if that is another one. Raises ``BadMapping``."""
+    return replace(_read_toml(kept.toml.encode(), kept.name), name=name or kept.name, owner=kept.by)
+
+
+def _read_toml(text: bytes, place: str) -> ColumnMapping:
+    try:
+        content = msgspec.toml.decode(text, type=dict[str, Any])
         if isinstance(words := content.get("words"), dict):
             content["words"] = {word: None if share == UNSTATED_SHARE else share for word, share in words.items()}
         mapping = msgspec.convert(content, ColumnMapping)
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise BadMapping(f"the mapping {path} cannot be read: {error}") from error
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise BadMapping(f"the mapping {place} cannot be read: {error}") from error
     if mapping.pattern:
         read_pattern(mapping.pattern)
     unknown = sorted({*mapping.roles} - {*ROLES})
     if unknown or any(share is not None and not 0 <= share <= 1 for share in mapping.words.values()):
         what = f"there is no role {unknown[0]!r}; the roles: {', '.join(ROLES)}" if unknown else "words mean shares from 0 to 1"
-        raise BadMapping(f"the mapping {path}: {what}")
-    return replace(mapping, name=mapping.name or path.stem)
+        raise BadMapping(f"the mapping {place}: {what}")
+    return replace(mapping, owner="", restated=frozenset())  # a file does not say who kept it
 
 
-def kept_mappings(folder: Path) -> list[ColumnMapping]:
-    """Return the mappings in a folder, by name. Raises ``BadMapping``."""
-    return [read_mapping(path) for path in sorted(folder.glob("*.toml"))]
+def named_mapping(files: StoreFiles, name: str, viewer: Viewer) -> ColumnMapping:
+    """Return a kept mapping that a viewer names. Raises ``KeepingError``, ``BadMapping`` or ``DamagedThing``."""
+    return mapping_of(find_mapping(files, name, viewer))
 
 
-def keep_mapping(folder: Path, mapping: ColumnMapping) -> Path:
-    """Write a mapping into a folder, under its name, and return the file. Raises ``BadMapping``."""
-    if not NAME.fullmatch(mapping.name):
-        raise BadMapping("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{mapping.name}.toml"
-    path.write_text(as_toml(mapping), encoding="utf-8")
-    return path
+def offered_mappings(files: StoreFiles, viewer: Viewer) -> tuple[ColumnMapping, ...]:
+    """Return the mappings that a viewer may use, each under a name that stands for it. Those that cannot be read are left out."""
+    offered = []
+    for entry in list_mappings(files, viewer):
+        with suppress(BadMapping, KeepingError, DamagedThing):
+            offered.append(mapping_of(read_mapping_of(files, entry.file), entry.shown))
+    return tuple(offered)
 
 
-def keep_read_mapping(folder: Path, name: str, read: Sequence[ColumnMapping], *, in_place_of_others: bool = True) -> Path:
-    """Keep the mapping by which the tables of an import were read, under a name, and return the file.
+def offers_of(file: str, columns: Set[str], offered: Iterable[ColumnMapping]) -> list[str]:
+    """Return a sentence, without its full stop, for each mapping that was made for a table with these columns."""
+    fitting = (mapping for mapping in offered if columns and {*mapping.columns} == columns)
+    return [f"{file}: the mapping {mapping.title} fits these columns, and was not used" for mapping in fitting]
 
-    Raises ``BadMapping`` unless it is one mapping or, if it may not be ``in_place_of_others``, if another has the name.
+
+def keep_read_mapping(
+    files: StoreFiles, name: str, read: Sequence[ColumnMapping], by: str, *, in_place_of_own: bool = True
+) -> KeptMapping:
+    """Keep the mapping by which the tables of an import were read as somebody's own, under a name.
+
+    Raises ``KeepingError`` unless it is one mapping or, if it may not be ``in_place_of_own``, if another one has the name.
     """
     if len({mapping.columns for mapping in read}) != 1:
-        raise BadMapping(
+        raise KeepingError(
             "no mapping was kept: it can be that of one table of another project, or of several with the same columns"
         )
-    mapping, path = replace(read[0], name=name), folder / f"{name}.toml"
-    if not in_place_of_others and path.exists() and path.read_text(encoding="utf-8") != as_toml(mapping):
-        raise BadMapping(f"no mapping was kept: another one is called {name!r}; choose another name")
-    return keep_mapping(folder, mapping)
+    try:
+        return keep_mapping(files, name, as_toml(replace(read[0], name=name)), of_owner(by), by, replace=in_place_of_own)
+    except KeepingError as error:
+        raise KeepingError(f"no mapping was kept: {error}") from error
 
 
 def as_toml(mapping: ColumnMapping) -> str:

@@ -20,13 +20,14 @@ SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of 
 # each have their own words for it. ``agreement``: take the agreement of samples as the confidence. ``align``: ids of questions
 # follow another order, or are shifted. ``column``, ``words``: state the role of a column, or what words of confidence mean;
 # ``choices`` of the problem say which. ``dataset_upload``: send it as a dataset. ``map``: map scores to probabilities.
+# ``mapping``: read the columns as a kept mapping says.
 # ``one_run``: import all answers of a run together. ``pattern``: say how outputs state a confidence. ``repeats``: what several
 # rows of one question are. ``replace_people``: import the whole bundle, to replace the stored buzzes, exposures or votes.
 # ``respondents``: samples are people who answered.
 # ``same_answers``: join the names of one model, or withdraw a run. ``unit``: confidences are no percentages.
 Hint = Literal[
-    "agreement", "align", "classes", "column", "dataset", "dataset_upload", "format", "map", "model", "one_run", "password",
-    "pattern", "percent", "repeats", "replace", "replace_people", "respondents", "same_answers", "unit", "words",
+    "agreement", "align", "classes", "column", "dataset", "dataset_upload", "format", "map", "mapping", "model", "one_run",
+    "password", "pattern", "percent", "repeats", "replace", "replace_people", "respondents", "same_answers", "unit", "words",
 ]  # fmt: skip
 
 

@@ -169,8 +169,8 @@ class ImportOptions:
     # How ids of questions are aligned with those of the dataset: ``CONTENT``, or a number that is added to each; None if they are
     # not.
     align: str | None = None
-    mapping: ColumnMapping | None = None  # of the columns of such a table; None to look for one with the same columns in:
-    mappings: tuple[ColumnMapping, ...] = ()
+    mapping: ColumnMapping | None = None  # of the columns of such a table, if one was named
+    offered: tuple[ColumnMapping, ...] = ()  # mappings that could be named, of which the report names those that fit
 
 
 @dataclass

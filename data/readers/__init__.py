@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, cast
 
+from clueline.data.importing.column_mapping import offers_of
 from clueline.data.importing.file_folder_or_zip import Incoming
-from clueline.data.importing.report import refuse
+from clueline.data.importing.report import Problem, Refused, refuse
 from clueline.data.importing.staging import ImportOptions, Staging
 from clueline.data.importing.table_files import WRONG_LINE
 
@@ -87,9 +88,9 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     if matches:
         keys = ", ".join(sorted(reader.FORMAT.key for reader in matches))
         raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
-    raise refuse(
-        incoming.name, f"the format is not recognised ({_content(incoming)}); this version reads: {known}", hint="format"
-    )
+    reason = f"the format is not recognised ({_content(incoming)}); this version reads: {known}"
+    offers = [f"{offer}." for offer in offers_of(incoming.name, incoming.columns, options.offered)]
+    raise Refused([Problem(incoming.name, None, None, None, reason, "format")], advice=offers)
 
 
 def _is_other_document(incoming: Incoming) -> bool:

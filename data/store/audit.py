@@ -23,7 +23,8 @@ Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
     "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "drew_for_review", "graded",
     "added_grading", "invited_players", "erased_answers", "tagged", "merged_models",
-    "renamed_model", "split_model", "described_model", "dismissed_proposal", "deleted", "removed_sample", "refused",
+    "renamed_model", "split_model", "described_model", "dismissed_proposal", "deleted", "removed_sample", "published_mapping",
+    "removed_mapping", "refused",
 ]  # fmt: skip
 # Who sees an event, apart from tokens with the right ``admin``: whoever may read all datasets that it concerns, every reader of
 # the audit, or nobody.
@@ -51,6 +52,8 @@ SCOPES: Mapping[Action, Scope] = {
     "made_public": "readers",
     "created_token": "nobody",  # a token can be named after what only its holder may know of
     "revoked_token": "nobody",
+    "published_mapping": "nobody",  # it can be that of a private dataset
+    "removed_mapping": "nobody",  # or somebody's own
     "renewed_link_key": "everybody",
     "migrated": "everybody",
     "restored_backup": "everybody",
@@ -68,7 +71,7 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     the operating-system user who ran a command, or ``player`` for a player of a session. It is blank if unknown, as for a wrong
     token. ``token`` is a token's name; its secret is never stored. ``grades`` says how many grades were corrected, or answers
     drawn for review. ``datasets`` are those of the models that a change concerns. ``names`` are those that became names of
-    ``model``, its earlier name, the facts that were set, or models that are not one.
+    ``model``, its earlier name, the facts that were set, models that are not one, or a mapping.
     ``reason`` is the code of a refusal, or why a run was withdrawn, and ``attempt`` the method and path of the refused request.
     """
 

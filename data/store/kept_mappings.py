@@ -17,7 +17,7 @@ import msgspec
 from clueline.data.store.errors import StoreError
 from clueline.data.store.files import StoreFiles
 from clueline.data.store.kept_files import DamagedThing, KeptFiles, check_seal, seal, short_digest, unseal
-from clueline.data.store.scopes import DATASET, OWNER, STORE, Viewer, may_see, of_owner
+from clueline.data.store.scopes import DATASET, OWNER, STORE, Viewer, may_see, of_dataset, of_owner
 from clueline.data.store.store import Store
 from clueline.data.store.tokens_and_readers import RESERVED
 
@@ -27,11 +27,11 @@ EARLIER = "system:earlier"  # the owner of mappings from before mappings had own
 MAPPINGS = KeptFiles("mappings", check_seal)
 
 
-class BadMapping(ValueError):
+class KeepingError(ValueError):
     """A mapping cannot be read, stored or kept; the message says why."""
 
 
-class NoSuchMapping(BadMapping):
+class NoSuchMapping(KeepingError):
     """There is no mapping of this name, or none that the viewer may see: they cannot be told apart."""
 
     def __init__(self, name: str) -> None:
@@ -51,12 +51,13 @@ class KeptMapping(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """A mapping that a viewer may see, without its content. It can be named ``shown``, or ``SCOPE/NAME``.
 
-    The scope of somebody else is only a digest, until the mapping is read.
+    ``scope`` is blank if it is a person's own: only what is in the file says whose.
     """
 
     file: str
     name: str
     place: str  # the scope, in a form that can be part of a file's name
+    scope: str
     shown: str
 
 
@@ -65,43 +66,45 @@ def list_mappings(files: StoreFiles, viewer: Viewer) -> list[Entry]:
     own, seen = _place(of_owner(viewer.name)), []
     for file in sorted(MAPPINGS.names(files)):
         name, _, place = file.partition(".")
-        scope = STORE if place == STORE else f"{DATASET}{unquote(place.removeprefix(_AT_DATASET))}"
-        if place == own or (viewer.admin and place.startswith(_AT_OWNER)):
+        scope = _public_scope(place)
+        if place == own or (viewer.admin and not scope):
             seen.append((name, 0 if place == own else 3, place, file))
-        elif not place.startswith(_AT_OWNER) and may_see(viewer, scope):
-            seen.append((name, 1 if place == STORE else 2, place, file))
-    seen.sort()
-    first: dict[str, list[int]] = {}
-    for name, rank, _, _ in seen:
-        first.setdefault(name, []).append(rank)
-    return [
-        Entry(file, name, place, name if rank == first[name][0] and first[name].count(rank) == 1 else f"{place}/{name}")
-        for name, rank, place, file in seen
-    ]
+        elif scope and may_see(viewer, scope):
+            seen.append((name, 1 if scope == STORE else 2, place, file))
+    ranks: dict[str, list[int]] = {}
+    for name, rank, _, _ in sorted(seen):
+        ranks.setdefault(name, []).append(rank)
+    entries = []
+    for name, rank, place, file in sorted(seen):
+        stands_alone = rank == ranks[name][0] and ranks[name].count(rank) == 1
+        entries.append(Entry(file, name, place, _public_scope(place), name if stands_alone else f"{place}/{name}"))
+    return entries
 
 
-def find_mapping(files: StoreFiles, named: str, viewer: Viewer) -> KeptMapping:
-    """Return a mapping by its name, or by ``SCOPE/NAME``.
+def find_entry(files: StoreFiles, named: str, viewer: Viewer) -> Entry:
+    """Return the entry of a mapping by its name, or by ``SCOPE/NAME``.
 
     A name alone stands for the viewer's own mapping, else for the published one, else for that of a dataset. Raises
-    ``NoSuchMapping``, ``BadMapping`` if it stands for several, and ``DamagedThing``.
+    ``NoSuchMapping``, and ``KeepingError`` if it stands for several.
     """
     entries = list_mappings(files, viewer)
-    for entry in entries:
-        if named in (entry.shown, f"{entry.place}/{entry.name}"):
-            return read_mapping_of(files, entry.file)
     scope, _, name = named.rpartition("/")
-    if scope and (match := next((entry for entry in entries if (entry.name, entry.place) == (name, _place(scope))), None)):
-        return read_mapping_of(files, match.file)
+    for entry in entries:
+        if named == entry.shown or (scope and name == entry.name and entry.place in (scope, _place(scope))):
+            return entry
     if several := [entry for entry in entries if entry.name == named]:
-        raise BadMapping(
-            f"several mappings are called {named!r}; name one of {', '.join(_whole_name(files, e) for e in several)}"
-        )
+        names = ", ".join(_whole_name(files, entry) for entry in several)
+        raise KeepingError(f"several mappings are called {named!r}; name one of {names}")
     raise NoSuchMapping(named)
 
 
+def find_mapping(files: StoreFiles, named: str, viewer: Viewer) -> KeptMapping:
+    """Return the mapping of ``find_entry``. Raises as it does, and ``DamagedThing``."""
+    return read_mapping_of(files, find_entry(files, named, viewer).file)
+
+
 def _whole_name(files: StoreFiles, entry: Entry) -> str:
-    with suppress(BadMapping, DamagedThing):
+    with suppress(KeepingError, DamagedThing):
         return f"{read_mapping_of(files, entry.file).scope}/{entry.name}"
     return f"{entry.place}/{entry.name}"
 
@@ -118,32 +121,26 @@ def read_mapping_of(files: StoreFiles, file: str) -> KeptMapping:
 
 
 def keep_mapping(files: StoreFiles, name: str, toml: str, scope: str, by: str, *, replace: bool = False) -> KeptMapping:
-    """Keep a mapping under a name of a scope. Raises ``BadMapping``, also if the name is taken and it may not be replaced."""
+    """Keep a mapping under a name of a scope. Raises ``KeepingError``, also if the name is taken and it may not be replaced."""
     if not NAME.fullmatch(name):
-        raise BadMapping("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
+        raise KeepingError("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
     file = f"{name}.{_place(scope)}"
     of_scope = {known for known in MAPPINGS.names(files) if known.partition(".")[2] == _place(scope)}
     if file in of_scope and not replace:
         with suppress(DamagedThing, NoSuchMapping):  # a damaged one is of no use
             if (known := read_mapping_of(files, file)).toml == toml:
                 return known
-            raise BadMapping(f"another one is called {name!r}; choose another name")
+            raise KeepingError(f"another one is called {name!r}; choose another name")
     if file not in of_scope and len(of_scope) >= MAX_OF_SCOPE:
-        raise BadMapping(f"{MAX_OF_SCOPE} are kept, as many as can be; remove one first")
+        raise KeepingError(f"{MAX_OF_SCOPE} are kept, as many as can be; remove one first")
     kept = KeptMapping(name, scope, by, datetime.now(UTC).isoformat(timespec="seconds"), toml)
     MAPPINGS.write(files, file, seal(kept))
     return kept
 
 
-def remove_mapping(files: StoreFiles, named: str, viewer: Viewer) -> str:
-    """Remove a mapping, damaged or not, that the viewer may see, and return its file. Raises as ``find_mapping``."""
-    try:
-        stored = find_mapping(files, named, viewer)
-        file = f"{stored.name}.{_place(stored.scope)}"
-    except DamagedThing as damaged:
-        file = damaged.name
-    MAPPINGS.remove(files, file)
-    return file
+def remove_mapping(files: StoreFiles, entry: Entry) -> None:
+    """Remove a mapping, damaged or not."""
+    MAPPINGS.remove(files, entry.file)
 
 
 def take_over_earlier(local: Path, files: StoreFiles, *, remove: bool = True) -> None:
@@ -193,13 +190,20 @@ def _is_of_token(scope: str) -> bool:
 def _keep_under_free_name(files: StoreFiles, name: str, toml: str, by: str) -> bool:
     """Keep a mapping as the operator's own, and return whether that was possible."""
     for number in range(1, 10):
-        with suppress(BadMapping):
+        with suppress(KeepingError):
             keep_mapping(files, name if number == 1 else f"{name[:37]}-{number}", toml, of_owner(EARLIER), by)
             return True
     return False
 
 
 _AT_OWNER, _AT_DATASET = "owner-", "dataset-"
+
+
+def _public_scope(place: str) -> str:
+    """Return the scope of a ``_place`` unless it is a person's own; blank then."""
+    if place.startswith(_AT_DATASET):
+        return of_dataset(unquote(place.removeprefix(_AT_DATASET)))
+    return STORE if place == STORE else ""
 
 
 def _place(scope: str) -> str:

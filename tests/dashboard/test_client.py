@@ -186,12 +186,15 @@ def test_answers_without_a_probability(client, columns, keys, elicitation, confi
     assert stored == pytest.approx(confidences)
 
 
-def test_a_mapping_is_kept_and_found(client):
-    """Later files with the same columns are read by it, or by its name; nobody replaces it by accident."""
+def test_a_mapping_is_kept_offered_and_named(client):
+    """Later files with the same columns are read by it if it is named; nobody replaces it by accident."""
     frame = pl.DataFrame({"item": ["a?", "b?"], "x1": [0.9, 0.2], "x2": [True, False]})
     stated = {"column.confidence": "x1", "column.correct": "x2"}
     assert client.upload(frame, dataset="mapped", model="m", save_mapping="lab-harness", **stated).mapping == "lab-harness"
-    later = client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n")
+    with pytest.raises(ClientError) as refused:
+        client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n")
+    assert "answers.parquet: the mapping lab-harness of open fits these columns, and was not used." in str(refused.value)
+    later = client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n", mapping="lab-harness")
     assert (later.new, later.mapping) == (True, "lab-harness")
     wider = frame.with_columns(x1=pl.lit(0.25), note=pl.lit("x"))
     assert client.upload(wider, dataset="mapped", model="o", mapping="lab-harness").mapping == "lab-harness"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from clueline.data.importing.column_mapping import ColumnMapping
+from clueline.data.importing.column_mapping import UNSTATED_SHARE, ColumnMapping, offers_of
 from clueline.data.importing.file_folder_or_zip import Incoming, files_below
 from clueline.data.importing.report import FirstRows, Problem, Refused, refuse
 from clueline.data.importing.staging import ImportOptions, Staging
@@ -95,7 +95,7 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def is_stated(incoming: Incoming, options: ImportOptions) -> bool:
-    """Whether the analyst, or a kept mapping, says what the columns of a file are, so that their names need not say it."""
+    """Whether the analyst says what the columns of a file are, so that their names need not say it."""
     with suppress(Refused):
         return incoming.folder is None and any(_stated(table, options).roles for table in _read(incoming))
     return False
@@ -216,11 +216,8 @@ def _join_questions(other: Incoming, answers: Incoming) -> bool:
 
 
 def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
-    """Return what the analyst states about the columns: by options, by a named mapping, or by a kept one of the same columns."""
-    columns = {name for name, cells in table.columns.items() if any((cell or "").strip() for cell in cells)}
-    kept = (mapping for mapping in options.mappings if columns and {*mapping.columns} == columns)
-    mapping = options.mapping or next(kept, ColumnMapping())
-    mapping = mapping.with_roles(options.columns, dict(options.words))
+    """Return what the analyst states about the columns: by options, or by a mapping that is named."""
+    mapping = (options.mapping or ColumnMapping()).with_roles(options.columns, dict(options.words))
     if options.confidence_pattern:
         mapping = replace(mapping, pattern=options.confidence_pattern)
     return replace(mapping, percent=True) if options.percent else mapping
@@ -267,11 +264,14 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         if table.left_out:
             staging.report.warnings.append(f"{table.name}: rows that hold no answer were left out: {table.left_out}")
         if stated.name:
-            staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
+            staging.report.lines.append(f"{table.name}: read as in the mapping {stated.title}{_beyond_roles(stated)}")
+        offers = _offers(table, guesses, options)
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
-            raise Refused(guesses.unclear, tables=[_first_rows(table, guesses)])
+            raise Refused(guesses.unclear, advice=[f"{offer}." for offer in offers], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
+        for offer in offers:
+            staging.report.warn(offer, "mapping")
         if guesses.offered:
             staging.report.warn(f"{table.name}: {guesses.offered}", "pattern")
         if not guesses.mapping.column("model") and not options.model:
@@ -280,6 +280,26 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
             stage(builder, staging)
         else:
             stage_large(builder, staging, incoming.file.path)
+
+
+def _beyond_roles(mapping: ColumnMapping) -> str:
+    """Return what a mapping says apart from the roles of columns, as the end of a sentence."""
+    words = ", ".join(f"{word}={UNSTATED_SHARE if share is None else f'{share:g}'}" for word, share in mapping.words.items())
+    parts = [f"with the words {words}"] if words else []
+    if mapping.percent is not None:
+        parts.append(f"with confidences from 0 to {100 if mapping.percent else 1}")
+    if mapping.pattern:
+        parts.append(f"with the pattern {mapping.pattern!r}")
+    return f", {', '.join(parts)}" if parts else ""
+
+
+def _offers(table: Table, guesses: Guesses, options: ImportOptions) -> list[str]:
+    """Return a sentence for each mapping that fits the columns of a table and would read it in another way."""
+    if options.mapping is not None:
+        return []
+    columns = {name for name, cells in table.columns.items() if any((cell or "").strip() for cell in cells)}
+    other = [mapping for mapping in options.offered if guesses.unclear or not mapping.reads_like(guesses.mapping)]
+    return offers_of(table.name, columns, other)
 
 
 def _described(guesses: Guesses) -> list[str]:

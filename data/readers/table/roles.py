@@ -106,7 +106,7 @@ class _Guessing:
         for role, names in stated.roles.items():
             for name in names:
                 if name in self.columns:
-                    self.take(role, name, "as stated")
+                    self.take(role, name, stated.reason(name))
 
     def _read_outputs(self, pattern: ConfidencePattern) -> None:
         """Find the column whose outputs state a confidence. What states it is no part of an answer."""

@@ -4,6 +4,7 @@ import shlex
 
 import pytest
 
+from clueline.data.store.audit import system_user
 from tests.helpers.stores import listed_datasets
 
 ROWS = [("sure", 1), ("unsure", 0), ("sure", 1), ("unsure", 1), ("sure", 0)]
@@ -31,14 +32,18 @@ def test_words_of_confidence_are_asked_for(cli, copied, path):
     assert refused.stderr.rstrip().endswith("--column correct=y9 --words 'sure=?,unsure=?'")
 
 
-def test_a_mapping_is_kept_and_found(cli, copied, path):
+def test_a_mapping_is_kept_offered_and_named(cli, copied, path):
     columns = ("--column", "confidence=x2", "--column", "correct=y9", "--words", "sure=.9,unsure=.3")
     tried = cli("import", path, "--model", "m", *columns, "--save-mapping", "lab", "--dry-run", store=copied)
     assert tried.returncode == 0, tried.stderr
     assert "confidence: x2 (as stated)" in tried.stdout and "nothing was stored" in tried.stdout
     assert "my-results" not in listed_datasets(cli, copied)
-    done = cli("import", path, "--model", "m", store=copied)
-    assert "my results.csv: read by the mapping lab" in done.stdout
+    refused = cli("import", path, "--model", "m", "--as", "table", store=copied)
+    offer = f"my results.csv: the mapping lab of {system_user()} fits these columns, and was not used"
+    assert refused.returncode == 1 and offer in refused.stderr
+    done = cli("import", path, "--model", "m", "--mapping", "lab", store=copied)
+    assert f"read as in the mapping lab of {system_user()}, with the words sure=0.9, unsure=0.3" in done.stdout
+    assert f"confidence: x2 (as in the mapping lab of {system_user()})" in done.stdout and "as stated" not in done.stdout
     assert "my-results: my results (single), 5 questions, 1 run" in listed_datasets(cli, copied)
 
 

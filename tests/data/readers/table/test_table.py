@@ -12,14 +12,19 @@ import pytest
 from clueline.data.importing.column_mapping import (
     BadMapping,
     ColumnMapping,
-    keep_mapping,
-    kept_mappings,
+    as_toml,
+    named_mapping,
+    offered_mappings,
+    read_mapping,
     read_pattern,
     read_words,
 )
 from clueline.data.importing.report import Refused
 from clueline.data.readers import table as reader
 from clueline.data.store import open_store
+from clueline.data.store.files import StoreFiles
+from clueline.data.store.kept_mappings import keep_mapping
+from clueline.data.store.scopes import Viewer
 from tests.helpers.bundle_factory import content, put, refusal, table
 from tests.helpers.study_tables import write_workbook
 
@@ -265,17 +270,43 @@ def test_a_column_that_is_stated_must_exist(read, tmp_path):
         read(write(tmp_path / "in.csv", ROWS), columns=(("confidence", "p"),))
 
 
-def test_a_kept_mapping_is_found_by_the_columns(read, tmp_path):
+def test_a_kept_mapping_is_offered_and_used_only_if_it_is_named(read, tmp_path):
     rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
     first = read(write(tmp_path / "in.csv", rows), columns=(("confidence", "x1"), ("correct", "x2")))
     (mapping,) = first.report.mappings
-    keep_mapping(tmp_path / "kept", ColumnMapping("lab", mapping.columns, mapping.roles, {"sure": 0.9}, True))
-    kept = kept_mappings(tmp_path / "kept")
-    assert kept == [ColumnMapping("lab", ("x1", "x2"), {"correct": ("x2",), "confidence": ("x1",)}, {"sure": 0.9}, True)]
-    rows = [{"x2": n % 2, "x1": f"{n}0"} for n in range(1, 9)]
-    reading = read(write(tmp_path / "later.csv", rows), mappings=tuple(kept), dataset="later")
-    assert "later.csv: read by the mapping lab" in reading.report.lines
+    written = as_toml(ColumnMapping("lab", mapping.columns, mapping.roles, {"sure": 0.9}, True))
+    files = StoreFiles(tmp_path / "kept")
+    keep_mapping(files, "lab", written, "owner:ann", "ann")
+    kept = named_mapping(files, "lab", Viewer("ann"))
+    roles = {"correct": ("x2",), "confidence": ("x1",)}
+    assert kept == ColumnMapping("lab", ("x1", "x2"), roles, {"sure": 0.9}, True, owner="ann")
+    path = write(tmp_path / "later.csv", [{"x2": n % 2, "x1": f"{n}0"} for n in range(1, 9)])
+    with pytest.raises(Refused) as refused:
+        read(path, offered=offered_mappings(files, Viewer("ann")), dataset="later")
+    assert refused.value.advice == ["later.csv: the mapping lab of ann fits these columns, and was not used."]
+    reading = read(path, mapping=kept, dataset="later")
+    assert reading.report.lines[:1] == [
+        "later.csv: read as in the mapping lab of ann, with the words sure=0.9, with confidences from 0 to 100"
+    ]
+    assert "later.csv: confidence: x1 (as in the mapping lab of ann)" in reading.report.lines
     assert [row[2] for row in reading.answers] == [n / 10 for n in range(1, 9)]
+
+
+def test_what_a_mapping_would_change_is_offered_and_nothing_else(read, tmp_path):
+    """A mapping that turns right into wrong changes no file that says which is which."""
+    rows = with_ids(*({"confidence": f"0.{n}", "ok": int(n < 7)} for n in range(1, 9)))
+    path = write(tmp_path / "in.csv", rows)
+    first = read(path, columns=(("correct", "ok"),))
+    (mapping,) = first.report.mappings
+    same = replace(mapping, name="same", owner="ann", restated=frozenset())
+    turned = {"wrong": ("ok",), **{role: columns for role, columns in mapping.roles.items() if role != "correct"}}
+    wrong = replace(same, name="turned", roles=turned)
+    again = read(path, columns=(("correct", "ok"),), offered=(same, wrong), dataset="again")
+    offers = [warning for warning in again.report.warnings if "mapping" in warning]
+    assert offers == ["in.csv: the mapping turned of ann fits these columns, and was not used"]
+    assert "mapping" in again.report.hints and [row[3] for row in again.answers] == [row[3] for row in first.answers]
+    named = read(path, mapping=wrong, columns=(("correct", "ok"),), dataset="named")
+    assert "in.csv: correct: ok (as stated)" in named.report.lines, "what the analyst states counts"
 
 
 @pytest.mark.parametrize(("encoding", "delimiter"), [("utf-8-sig", ";"), ("utf-16", "\t"), ("cp1252", "|")])
@@ -611,8 +642,8 @@ def test_a_pattern_that_does_not_fit_is_refused(read, tmp_path, pattern, reason)
 def test_a_kept_mapping_has_the_pattern(read, tmp_path):
     path = write(tmp_path / "a.csv", with_ids(*OUTPUTS))
     first = read(path, confidence_pattern="Confidence: {percent}")
-    keep_mapping(tmp_path / "kept", replace(first.report.mappings[0], name="lab"))
-    assert read(path, mappings=tuple(kept_mappings(tmp_path / "kept"))).answers == first.answers
+    (tmp_path / "lab.toml").write_text(as_toml(first.report.mappings[0]), encoding="utf-8")
+    assert read(path, mapping=read_mapping(tmp_path / "lab.toml"), dataset="again").answers == first.answers
 
 
 @pytest.mark.parametrize("text", ["Confidence", "{percent}", "{share} {percent}", "Confidence: {score}", "x" * 99 + "{share}"])
@@ -631,7 +662,7 @@ def test_what_are_no_words(text):
 def test_a_mapping_whose_words_mean_no_shares_is_refused(tmp_path, share):
     (tmp_path / "lab.toml").write_text(f"[words]\nsure = {share!r}\n")
     with pytest.raises(BadMapping, match="lab"):
-        kept_mappings(tmp_path)
+        read_mapping(tmp_path / "lab.toml")
 
 
 RIGHT = {"gpt-4o": (1, 0, 1), "llama-3.1": (0, 1, 1)}  # of each model, by question

@@ -8,16 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 
+from clueline.data.importing.column_mapping import named_mapping
 from clueline.data.importing.ingest import import_paths
 from clueline.data.importing.staging import ImportOptions
 from clueline.data.store import DamagedStore, StoreError, open_store
 from clueline.data.store.backup import back_up, restore_backup
+from clueline.data.store.kept_mappings import keep_mapping
+from clueline.data.store.kinds import expire_kinds, inspect_kinds
 from clueline.data.store.repair import damage_of, versions_on_disk
 from clueline.data.store.run_files import all_objects
 from clueline.data.store.run_withdrawal import restore, withdraw
 from clueline.data.store.s3_files import S3Files
+from clueline.data.store.scopes import Viewer
 from clueline.data.store.stored_selections import find_selection, keep_selection
 from clueline.data.store.tokens_and_readers import TokenError, Tokens
+from clueline.data.store.watch_notes import read_notes, write_notes
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
 from tests.helpers.stores import seed_without_models
@@ -59,10 +64,42 @@ def test_a_stored_selection_is_on_every_host_and_in_a_backup(store, other_host, 
     pairs = [("dataset", "tone"), ("run", "b"), ("run", "a")]
     identity = keep_selection(store.files, pairs)
     assert find_selection(other_host.files, identity) == sorted(pairs)
-    assert keep_selection(other_host.files, pairs) == identity and len(store.files.names("selections")) == 1
+    assert keep_selection(other_host.files, pairs) == identity and len(store.files.listed("selections")) == 1
     back_up(other_host, tmp_path / "backup")
     restore_backup(open_store(tmp_path / "restored"), tmp_path / "backup")
     assert find_selection(open_store(tmp_path / "restored").files, identity) == sorted(pairs)
+
+
+def test_two_hosts_read_a_file_alike_by_a_mapping_kept_on_one(store, other_host, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("id,x1,x2\n" + "".join(f"q{n},0.{n + 5},{int(n < 3)}\n" for n in range(4)))
+    toml = 'columns = ["id", "x1", "x2"]\n\n[roles]\nquestion_id = ["id"]\nconfidence = ["x1"]\nwrong = ["x2"]\n'
+    keep_mapping(store.files, "lab", toml, "store", "ann")
+    runs = []
+    for host in (other_host, store):
+        options = ImportOptions(dataset="d", model="m", mapping=named_mapping(host.files, "lab", Viewer("ben")))
+        runs.append(import_paths(host, [path], options).runs)
+    assert runs[0] == runs[1] and len(runs[0]) == 1
+    assert store.snapshot().rows(f"select sum(correct) from {store.snapshot().responses(runs[0])}") == [(1,)]
+    write_notes(store.files, "/logs", {"/logs/a.csv": {"mark": "1"}})
+    assert read_notes(other_host.files) == read_notes(store.files) and len(read_notes(store.files)) == 1
+    assert [inspection.damages for kind, inspection in inspect_kinds(other_host) if kind.home == "files"] == [[]] * 4
+    back_up(other_host, tmp_path / "backup")
+    restore_backup(open_store(tmp_path / "restored"), tmp_path / "backup")
+    files = open_store(tmp_path / "restored").files
+    assert named_mapping(files, "lab", Viewer("ben")) == named_mapping(store.files, "lab", Viewer("ben"))
+    assert read_notes(files) == read_notes(store.files)
+
+
+def test_what_nobody_uses_ends_on_every_host(store, other_host):
+    used, unused = (keep_selection(store.files, [("dataset", "tone"), ("q", str(n))]) for n in range(2))
+    time.sleep(1.1)  # buckets tell times in seconds
+    before = {file.name: file.written_at for file in store.files.listed("selections")}
+    store.files.renew(f"selections/{used}.json")
+    after = {file.name: file.written_at for file in other_host.files.listed("selections")}
+    assert [name for name in before if after[name] != before[name]] == [f"selections/{used}.json"]
+    assert set(expire_kinds(other_host, 0)["stored selections"]) == {used, unused}
+    assert find_selection(store.files, used) is None
 
 
 def test_another_host_sees_a_write_at_once(store, other_host):

@@ -18,13 +18,14 @@ from clueline.data.importing.staging import ImportOptions
 from clueline.data.play_sessions.sessions import create_session, digest, join
 from clueline.data.store import open_store
 from clueline.data.store.audit import Audit
-from clueline.data.store.kept_mappings import MAPPINGS
+from clueline.data.store.kept_mappings import MAPPINGS, keep_mapping
 from clueline.data.store.models import merge
 from clueline.data.store.repair import damage_of
 from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.scopes import STORE, of_owner
 from clueline.data.store.stored_selections import SELECTIONS
 from clueline.data.store.tokens_and_readers import Tokens, new_code
-from clueline.data.store.watch_notes import WATCH_NOTES
+from clueline.data.store.watch_notes import WATCH_NOTES, write_notes
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
 
 NAMES = ("opus-5", "lab/opus-5", "Opus-5-20251101", "sonnet")  # of models; the last one's run is withdrawn
@@ -34,6 +35,7 @@ PRELOADED.set_forkserver_preload(
 )
 PLAYER = "0" * 32
 KEPT = (SELECTIONS, MAPPINGS, WATCH_NOTES)
+TOML = 'columns = ["x1", "x2"]\n\n[roles]\nconfidence = ["x1"]\ncorrect = ["x2"]\n'
 RUN = "question_id,clue,guess,confidence\nq1,0,Oslo,0.5\n"
 
 
@@ -94,6 +96,9 @@ CHANGES = {
     "session of people": ("invited_players", request("POST", "/api/v1/sessions", INVITATION)),
     "player joins": (None, play("/api/v1/play", agreed=True)),
     "player erased": ("erased_answers", play("/api/v1/play/erase")),
+    "mapping kept": (None, command(lambda store, known: keep_mapping(store.files, "lab", TOML, of_owner("ann"), "ann"))),
+    "mapping published": (None, command(lambda store, known: keep_mapping(store.files, "lab", TOML, STORE, "ann"))),
+    "notes on watched files": (None, command(lambda store, known: write_notes(store.files, "/logs", {"/logs/a.csv": {}}))),
     "stored selection": (None, request("POST", "/api/v1/selections", "dataset=toy&category=Places")),
 }
 # What is recorded just before it happens, so that a kill between the two leaves a record of what did not happen.

@@ -1,6 +1,7 @@
 """What holds for every kind of things in a store follows from its declaration; a new kind cannot forget a rule."""
 
 import os
+import re
 import time
 from dataclasses import MISSING, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,7 @@ from clueline.data.store.store import Store
 from clueline.data.store.stored_selections import keep_selection
 from clueline.data.store.tokens_and_readers import Tokens
 from clueline.data.store.watch_notes import write_notes
+from tests.helpers.paths import ROOT
 
 TOML = 'columns = ["x1", "x2"]\n\n[roles]\nconfidence = ["x1"]\ncorrect = ["x2"]\n'
 POEMS = KeptFiles("poems", check_seal)
@@ -177,3 +179,23 @@ def test_a_kind_without_a_rule_cannot_be_declared():
     with pytest.raises(TypeError, match="restored"):
         kind_of_files("poems", POEMS, expires=False, scope="", seen_by="", named_by="", changed_by="", ends="")
     assert replace(POEM, name="odes").folders == ("poems",)
+
+
+def documented(name, heading):
+    """Return the rows of the first table below a heading of a document, as lists of cells."""
+    section = (ROOT / "docs" / name).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| ")]
+    return rows[1:]
+
+
+def test_the_document_says_what_a_backup_has():
+    homes = {"catalogue": "the catalogue", "register": "the register", "files": "small files"}
+    assert documented("operations.md", "Backups") == [[kind.name, homes[kind.home], kind.restored, kind.ends] for kind in KINDS]
+
+
+def test_the_document_says_who_sees_names_and_changes_what():
+    rows = documented("security.md", "Who sees, names and changes what")
+    assert [row[:5] for row in rows] == [[kind.name, kind.scope, kind.seen_by, kind.named_by, kind.changed_by] for kind in KINDS]
+    for name, *_, tests in rows:
+        files = re.findall(r"`(tests/[\w/]+\.py)`", tests)
+        assert files and all("def test_" in (ROOT / file).read_text(encoding="utf-8") for file in files), name

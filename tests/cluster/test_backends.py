@@ -26,6 +26,7 @@ from clueline.data.store.watch_notes import read_notes, write_notes
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
 from tests.helpers.stores import seed_without_models
+from tests.helpers.waiting import wait_until
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
 
@@ -93,11 +94,14 @@ def test_two_hosts_read_a_file_alike_by_a_mapping_kept_on_one(store, other_host,
 
 def test_what_nobody_uses_ends_on_every_host(store, other_host):
     used, unused = (keep_selection(store.files, [("dataset", "tone"), ("q", str(n))]) for n in range(2))
-    time.sleep(1.1)  # buckets tell times in seconds
-    before = {file.name: file.written_at for file in store.files.listed("selections")}
-    store.files.renew(f"selections/{used}.json")
-    after = {file.name: file.written_at for file in other_host.files.listed("selections")}
-    assert [name for name in before if after[name] != before[name]] == [f"selections/{used}.json"]
+    before = {file.name: file.written_at for file in other_host.files.listed("selections")}
+
+    def renewed():
+        store.files.renew(f"selections/{used}.json")
+        after = {file.name: file.written_at for file in other_host.files.listed("selections")}
+        return [name for name in before if after[name] != before[name]] == [f"selections/{used}.json"]
+
+    wait_until(renewed)  # buckets tell times in seconds
     assert set(expire_kinds(other_host, 0)["stored selections"]) == {used, unused}
     assert find_selection(store.files, used) is None
 

@@ -140,10 +140,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         name="models",
         home="catalogue",
-        scope="store",
+        scope="dataset",
         seen_by="whoever may read a dataset with a run of the model",
         named_by="whoever may read a dataset with a run of the model",
-        changed_by="whoever may upload and see the model",
+        changed_by="whoever may upload and see the model; others' part of it stays as it is",
         restored="replaced",
         ends="when it is merged into another one",
         copy=None,

@@ -66,10 +66,17 @@ def test_checksums_are_those_of_the_released_files(shared):
             assert (hashlib.sha256(content).hexdigest(), len(content)) == (file.sha256, file.bytes), file.path
 
 
+def metric_of(row):
+    """Return the key of a published metric here. LifeEval's accuracy is of the answers with a confidence."""
+    if row["metric"] == "accuracy" and row["paper"].startswith("LifeEval"):
+        return "accuracy_scored"
+    return RENAMED.get(row["metric"], row["metric"])
+
+
 def test_no_published_figure_is_lost_or_changed(published):
     given = [
         (row["paper"], row["table"].partition(" (")[0], row["model"], row["elicitation"] or None, row["slice"] or None,
-         RENAMED.get(row["metric"], row["metric"]), float(row["value"]))
+         metric_of(row), float(row["value"]))
         for row in published("published_metrics")
     ]  # fmt: skip
     stated = published_values.published().values

@@ -148,6 +148,16 @@ class Incoming:
             self.unreadable = refused
             return None
 
+    def as_lines(self) -> Incoming | None:
+        """Return a file that is one JSON list of objects as JSON Lines with the same content; None for any other file."""
+        entries = self.document
+        if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+            return None
+        target = self.staging.workspace / f"{len(list(self.staging.workspace.iterdir()))}.lines"
+        with target.open("w", encoding="utf-8") as out:
+            out.writelines(json.dumps(entry) + "\n" for entry in entries)
+        return Incoming(target, self.staging, self.name, self._password)
+
     def require_document(self) -> object:
         """Return the content of a file that must be one JSON document. Raises ``Refused`` if it is not."""
         document = self.document

@@ -73,6 +73,8 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
             raise refuse(incoming.name, f"unknown format {key!r}; this version reads: {known}")
         return readers()[key]
     matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
+    if not matches and (reader := _reader_of_list(incoming)):
+        return reader
     others = {reader.FORMAT.key for reader in matches}
     table: Any = readers()[LAST]  # which alone has ``takes`` and ``is_stated``
     if (
@@ -91,6 +93,18 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     reason = f"the format is not recognised ({_content(incoming)}); this version reads: {known}"
     offers = [f"{offer}." for offer in offers_of(incoming.name, incoming.columns, options.offered)]
     raise Refused([Problem(incoming.name, None, None, None, reason, "format")], advice=offers)
+
+
+def _reader_of_list(incoming: Incoming) -> Reader | None:
+    """Return the reader of JSON Lines that recognises one JSON list of the same objects, and let it read these as lines."""
+    lines = incoming.as_lines()
+    own = {name: reader for name, reader in readers().items() if name not in {LAST, *BY_COMMON_COLUMNS}}
+    matches = [reader for reader in own.values() if lines and reader.recognises(lines)]
+    if lines is None or len(matches) != 1:
+        return None
+    incoming.file = lines.file
+    incoming.staging.report.lines.append(f"{incoming.name}: one JSON list, whose entries are counted as lines")
+    return matches[0]
 
 
 def _is_other_document(incoming: Incoming) -> bool:

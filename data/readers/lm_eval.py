@@ -41,7 +41,7 @@ from clueline.data.readers.shared.evaluation_log import (
 
 FORMAT = Format(
     key="lm-eval",
-    reads="lm-evaluation-harness: `samples_<task>_<date>.jsonl`, or a folder or zip of such files",
+    reads="lm-evaluation-harness: `samples_<task>_<date>.jsonl` or `.json`, or a folder or zip of such files",
     recognised="`doc_id` and `filtered_resps`; in a folder or zip, the names of the files",
     becomes="A dataset for each task, and a run with whole distributions for each model and filter",
     source="github.com/EleutherAI/lm-evaluation-harness, with logged samples",
@@ -57,7 +57,7 @@ Generated answers are the run `no confidence`, right as `exact_match` or another
 likelihood are refused.
 """,
 )
-NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl(?:\.gz|\.zst)?$")
+NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl?(?:\.gz|\.zst)?$")
 KEYS = {"doc_id", "filtered_resps"}
 ELICITATION = "likelihood"
 PLAIN_FILTER = "none"
@@ -91,7 +91,7 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def _sample_files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("samples_*.jsonl*")) if NAME.fullmatch(path.name))
+    return (path for path in sorted(folder.rglob("samples_*.json*")) if NAME.fullmatch(path.name))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:

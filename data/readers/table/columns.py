@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from clueline.data.readers.table.cells import ABSTENTIONS, DECLINED, ROUNDING, given, listed, number, truth
-from clueline.data.readers.table.names import roles_of
+from clueline.data.readers.table.names import ABOVE_GRADES, OF_COUNTS_AND_FILES, has_word, roles_of, words
 
 MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
 MAX_WORDS = 15  # different words of confidence in a column
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
+OF_TEXTS = {"guess", "answer", "either", "question"}  # roles of columns of what was asked and answered
+ENDINGS = "json|jsonl|csv|tsv|txt|md|html?|xml|ya?ml|parquet|log|pdf|png|jpe?g|gif|wav|mp[34]|py"
+FILE_NAME = re.compile(rf"[^\s?]*[\w-]\.(?:{ENDINGS})", re.IGNORECASE)
 
 
 @dataclass
@@ -118,9 +122,28 @@ class Column:
     def has_words(self) -> bool:
         return 1 < len(self.distinct) <= MAX_WORDS and not self.is_numeric and not self.is_list and not self.says_truth
 
+    @cached_property
+    def holds_file_names(self) -> bool:
+        """Whether nearly all of these are names of files."""
+        return sum(bool(FILE_NAME.fullmatch(text)) for text in self.distinct) >= MIN_FITTING * max(1, len(self.distinct))
+
+    @cached_property
+    def is_measure(self) -> bool:
+        """Whether these are numbers, or yes and no, that stand among measures, as in ``metrics.correct_answer``."""
+        return bool(ABOVE_GRADES & {*words(self.name.rpartition(".")[0])}) and (self.is_numeric or self.says_truth)
+
     def name_says(self, role: str) -> float:
-        """How strongly the name suggests a role, 0 if not or if it suggests another one more strongly."""
+        """How strongly the name suggests a role, 0 if not or if it suggests another one more strongly.
+
+        A name that counts or locates something names neither a text nor a grade, and one among measures no text.
+        """
         roles = roles_of(self.name)
+        if role in (OF_TEXTS | {"correct", "wrong"}) and has_word(self.name, OF_COUNTS_AND_FILES):
+            return 0
+        if role in OF_TEXTS and self.holds_file_names:
+            return 0
+        if self.is_measure:
+            roles = {key: strength for key, strength in roles.items() if key not in OF_TEXTS}
         return roles.get(role, 0) if roles.get(role, 0) == max(roles.values(), default=0) else 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 EITHER = "either"  # an answer, of which the name does not say whose it is
 SCORE = "score"  # a measure of uncertainty that is no probability, of which the name does not say the direction
@@ -31,7 +31,7 @@ guess: guess, prediction, predicted, pred, predicted answer, predicted letter, p
 either: answer, antwort, letter, label, réponse, respuesta, option, choice
 correct: correct, is correct, iscorrect, correctness, right, is right, hit, accurate, richtig, korrekt, answer
     correct, answered correctly, was correct, judged correct, solved, exact match, correcto, score, judge score,
-    judgement, judgment, grade, graded, verdict, em, match, acc, accuracy, ok, okay, success, passed, label correct,
+    judgement, judgment, grade, graded, verdict, em, match, acc, accuracy, ok, okay, success, passed, reward, label correct,
     judge, answer is correct, prediction correct, prediction is correct, response correct, guess correct, model
     correct
 wrong: wrong, is wrong, was wrong, incorrect, is incorrect, incorrectness, hallucination, hallucinated, is hallucination,
@@ -67,9 +67,24 @@ parsed: parse ok, parsed, parsed ok, parse success, correct format, format ok, f
     format, is valid, valid, parseable, well formed
 failed: failed, failure, call failed, request failed, is failed, api error, is error, errored, error, error message, error type,
     exception, timed out, timeout
+unparsed: parse failed, parse failure, parse error, parsing error, parsing failed, failed to parse, extraction failed, malformed
 answered: answered, attempted, is answered, is attempted, did answer, did attempt, was answered
-abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal
+abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal, idk, is idk, dont know,
+    don t know, i dont know, i don t know, do not know, skipped, is skipped, no answer, non answer, no response
 """
+# The roles of flags, and what each becomes by a negation. ``succeeded``, ``answered`` and ``unparsed`` only turn others round.
+OPPOSITES = {"correct": "wrong", "parsed": "unparsed", "failed": "succeeded", "abstained": "answered"}
+OPPOSITES |= {opposite: role for role, opposite in OPPOSITES.items()}
+NEGATIONS = {"not", "no", "non", "never", "isn", "didn", "wasn", "isnt", "didnt", "wasnt", "nicht", "kein", "keine"}
+NEGATING_PREFIXES = ("un", "in", "non", "not", "no", "mis")
+# Phrases of correctness of which a negation says that there was no grading, and not that the answer is wrong.
+OF_GRADING = {"score", "judge score", "judgement", "judgment", "grade", "graded", "verdict", "judge", "acc", "accuracy", "reward"}
+BESIDE_NEGATION = {"t", "a", "an", "any", "yet", "been", "be", "was", "is", "did"}  # words between a negation and what it negates
+# Further words of flags that only a negation makes one of.
+NEGATED = {
+    "attempt": "answered", "answer": "answered", "respond": "answered", "responded": "answered", "parse": "parsed",
+    "valid": "parsed", "format": "parsed", "abstain": "abstained", "matched": "correct", "matching": "correct",
+}  # fmt: skip
 ROLES_BY_PHRASE: dict[str, list[str]] = {}
 for _entry in re.split(r"\n(?! )", PHRASES.strip()):
     _role, _, _phrases = _entry.partition(": ")
@@ -107,11 +122,25 @@ NO_QUESTION = _set("""
 OF_PERSONS = _set("subj participant respondent observer worker user")
 # Words of correctness, others that are also those of other scores, and words that may stand beside either.
 STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy richtig korrekt correcto solved")
-WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")
+WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment reward")
 BESIDE_CORRECT = _set("""
     is was the it answer answered model llm prediction pred guess response label final exact auto extracted judged evaluated eval
-    value binary bool flag question overall output v rubric y n
+    value binary bool flag question overall output v rubric y n extractive prefix quasi task env total
 """)
+# Words of a name that counts, measures or locates something: no such column holds an answer, a question or a grade.
+OF_COUNTS_AND_FILES = _set("""
+    tokens token num count counts length len size ms sec secs seconds latency duration cost price usage bytes chars
+    characters time timestamp shots file files filename filepath path url uri
+""")
+# Names of objects and lists that hold grades, and of those that hold grades among other measures. They stand above them in
+# paths such as ``scores.ExactMatch``.
+LISTS_OF_GRADES = _set("""
+    scores grades annotation annotations feedback feedbacks assessment assessments rating ratings judgements judgments
+    evaluations evals
+""")
+ABOVE_GRADES = LISTS_OF_GRADES | _set("metric metrics score grade reward rewards")
+# Words of errors: a column of yes and no with one of them says which answers are wrong.
+OF_ERRORS = _set("error errors err wrong incorrect mistake mistakes hallucination hallucinated fail failed fehler falsch miss")
 # Words that make a probability that of one option, and not of the answer that was given.
 OF_OPTIONS = _set("yes no ja nein a b c d e f false positive negative pos neg")
 # Words of names that say nothing, as those of letters do.
@@ -134,6 +163,11 @@ def words(name: str) -> tuple[str, ...]:
     """Return the words of a name, in small letters and without numbers."""
     spaced = re.sub(r"(?<=[a-zäöü0-9])(?=[A-Z])", " ", name)
     return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", spaced))
+
+
+def has_word(name: str, some: Set[str]) -> bool:
+    """Return whether the last part of a name has one of some words."""
+    return bool({*tokens(name)} & some)
 
 
 def says_nothing(name: str) -> bool:
@@ -162,9 +196,13 @@ def roles_of(name: str) -> dict[str, float]:
     {'answer': 2.5, 'either': 1.5, 'correct': 1}
     >>> roles_of("output.answer"), roles_of("x1")
     ({'guess': 2.5, 'either': 1.5}, {})
+    >>> roles_of("is_not_attempted"), roles_of("unparsed"), roles_of("not_failed")
+    ({'abstained': 2.5}, {'unparsed': 2.5}, {'succeeded': 2.5})
     """
     roles: dict[str, float] = {}
-    last = tokens(name)
+    last = _with_negations(tokens(name))
+    if negated := _negated_role(last):
+        return {negated[0]: negated[1]}
     # The whole path says whose answer it is; otherwise its last part is what counts.
     for parts, only in ((last, None), (words(name), ("guess", "answer", "model"))):
         for start in range(len(parts)):
@@ -173,3 +211,40 @@ def roles_of(name: str) -> dict[str, float]:
                     if only is None or (role in only and end == len(parts)):
                         roles[role] = max(roles.get(role, 0), end - start + (0.5 if end == len(parts) else 0))
     return dict(sorted(roles.items(), key=lambda item: (-item[1], item[0])) if len(roles) > 1 else roles)
+
+
+def _with_negations(named: Sequence[str]) -> tuple[str, ...]:
+    """Return words in which a prefix that negates a flag stands by itself, as ``not``.
+
+    >>> _with_negations(("is", "unanswered")), _with_negations(("incorrect", "format")), _with_negations(("index",))
+    (('is', 'not', 'answered'), ('not', 'correct', 'format'), ('index',))
+    """
+    result: list[str] = []
+    for word in named:
+        rests = (word.removeprefix(prefix) for prefix in NEGATING_PREFIXES if word.startswith(prefix))
+        negated = next((rest for rest in rests if _flag_of(rest, negated=True)), None)
+        result += [word] if negated is None else ["not", negated]
+    return tuple(result)
+
+
+def _flag_of(phrase: str, *, negated: bool) -> str | None:
+    """Return the role of a flag that a phrase names; ``negated`` says that a negation stands before it."""
+    if negated and phrase in NEGATED:
+        return NEGATED[phrase]
+    if negated and phrase in OF_GRADING:
+        return None
+    return next((role for role in ROLES_BY_PHRASE.get(phrase, ()) if role in OPPOSITES), None)
+
+
+def _negated_role(named: Sequence[str]) -> tuple[str, float] | None:
+    """Return the role that a negation in a name makes of the flag after it, and how strongly; None without a negated flag."""
+    for at, word in enumerate(named):
+        if word not in NEGATIONS:
+            continue
+        start = at + 1
+        while start < len(named) and named[start] in BESIDE_NEGATION:
+            start += 1
+        for end in range(len(named), start, -1):
+            if flag := _flag_of(" ".join(named[start:end]), negated=True):
+                return OPPOSITES[flag], end - start + 1 + (0.5 if end == len(named) else 0)
+    return None

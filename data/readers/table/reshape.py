@@ -11,7 +11,16 @@ from string import ascii_uppercase
 from clueline.data.readers.shared.evaluation_log import parsed, shares
 from clueline.data.readers.table.cells import answer, flat, given, listed, number, truth
 from clueline.data.readers.table.columns import MIN_FITTING, Table
-from clueline.data.readers.table.names import MODEL_NAME, NO_CONFIDENCE, OTHERS_CORRECT, roles_of, roles_of_phrase, words
+from clueline.data.readers.table.names import (
+    LISTS_OF_GRADES,
+    MODEL_NAME,
+    NO_CONFIDENCE,
+    OTHERS_CORRECT,
+    roles_of,
+    roles_of_phrase,
+    words,
+)
+from clueline.data.readers.table.nested_grades import spread_grades
 
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
 FENCE = re.compile(r"^```\w*|```$")  # of Markdown, around a text without spaces at its ends
@@ -31,25 +40,31 @@ SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ 
 
 def reshape(table: Table) -> Table:
     """Return a table with a row for each answer; the same one if it has that already."""
-    for step in (_by_field, _by_answer, _by_series, _by_entry, _by_sample, _by_option):
+    for step in (spread_grades, _by_field, _by_answer, _by_series, _by_entry, _by_sample, _by_option):
         table = step(table)
     return table
 
 
 def _by_field(table: Table) -> Table:
-    """Give each field of JSON that a column of outputs holds a column of its own, if one of them is an answer or a confidence."""
+    """Give each field of JSON in a column a column of its own, if one of them is an answer, a grade or a confidence."""
+    columns: dict[str, list[str | None]] = {}
     for name, cells in table.columns.items():
-        if not next(filter(None, map(given, cells)), "").startswith(("{", "```")):
-            continue
-        outputs = [_object_in(given(cell)) for cell in cells]
-        stated = [output for output in outputs if output]
-        fields = dict.fromkeys(key for output in stated for key in output)
-        roles = {role for key in fields for role in roles_of_phrase(words(key))}
-        if len(stated) >= MIN_FITTING * sum(given(cell) is not None for cell in cells) and roles & SAID:
-            columns = {other: list(others) for other, others in table.columns.items() if other != name}
-            columns |= {f"{name}.{key}": [(output or {}).get(key) for output in outputs] for key in fields}
-            return replace(table, columns=columns)
-    return table
+        columns |= _fields(name, cells) or {name: cells}
+    return replace(table, columns=columns) if columns.keys() != table.columns.keys() else table
+
+
+def _fields(name: str, cells: list[str | None]) -> dict[str, list[str | None]]:
+    """Return the fields of the JSON in a column, by their paths; empty if they hold nothing of an answer."""
+    if not next(filter(None, map(given, cells)), "").startswith(("{", "```")):
+        return {}
+    outputs = [_object_in(given(cell)) for cell in cells]
+    stated = [output for output in outputs if output]
+    fields = dict.fromkeys(key for output in stated for key in output)
+    roles = {role for key in fields for role in roles_of_phrase(words(key))}
+    told = roles & SAID or {*words(name)} & LISTS_OF_GRADES
+    if len(stated) < MIN_FITTING * sum(given(cell) is not None for cell in cells) or not told:
+        return {}
+    return {f"{name}.{key}": [(output or {}).get(key) for output in outputs] for key in fields}
 
 
 def _object_in(text: str | None) -> dict[str, str | None]:

@@ -8,40 +8,35 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import takewhile
 from string import ascii_uppercase
 
-from clueline.data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
-from clueline.data.importing.report import Hint, Problem
+from clueline.data.importing.column_mapping import ColumnMapping, usual_pattern
 from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import (
     DECLINED,
     ONE_PERCENTAGE,
-    VERDICTS,
-    agree,
     answer,
     answer_line,
-    are_labels,
-    labelled_answer,
     listed,
     number,
 )
 from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
+from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, find_correctness
+from clueline.data.readers.table.evidence import is_answer, is_plain, overlap
+from clueline.data.readers.table.guessing import Guesses, Guessing
 from clueline.data.readers.table.names import (
-    BESIDE_CORRECT,
     EITHER,
     MODEL_NAME,
     NO_CONFIDENCE,
     NO_QUESTION,
-    OF_FIGURES,
     OF_OPTIONS,
     OF_PERSONS,
-    OTHERS_CORRECT,
+    OPPOSITES,
     SCORE,
     STRONG_CORRECT,
     UNSURE_OUTCOME,
-    WEAK_CORRECT,
     roles_of,
     says_nothing,
     tokens,
@@ -54,11 +49,9 @@ from clueline.data.store.answer_states import SCORES
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
 MAX_GROUPS = 1000  # different models, datasets and days in a file
 MIN_OF_EACH = 5  # guesses of each of two answers
-MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
 CONFIDENT = {"conf", "confidence"}  # words with which a share is a confidence, although it was made of a score
 MAX_NAME_WORDS = 4  # of the name of a column that is no sentence
 MAX_TOLD = 10  # different thresholds that models are told
-MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words in names such as prob_A.
 OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "option", "choice", "class", "log", "logit", "logprob"}
 OPTION_WORDS |= {"loglikelihood"} | LISTS | LOGITS
@@ -69,101 +62,9 @@ ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
 OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
 OF_CLASS = re.compile(r"class[\W_]?\d", re.IGNORECASE)  # a class that a name numbers, not the one that was predicted
 OPTION_TEXT = re.compile(r"(?:op|opt|option|choice|answer|ans)?[\W_]*([a-j]|\d)", re.IGNORECASE)  # names of their columns
-OF_INTERVALS = {"lower", "upper", "low", "high", "interval"}
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
-OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-
-
-@dataclass
-class Guesses:
-    """The roles of a table's columns."""
-
-    mapping: ColumnMapping
-    reasons: dict[str, str] = field(default_factory=dict)  # by column, why it has its role
-    unclear: list[Problem] = field(default_factory=list)  # what the table does not show for certain, and the analyst can state
-    asked: set[str] = field(default_factory=set)  # the roles for which columns are offered, or explained
-    notes: list[str] = field(default_factory=list)
-    options_sum_to_one: bool = False
-    stated_in: str | None = None  # the column of outputs that state a confidence by the pattern of the mapping
-    offered: str = ""  # which column seems to state one, and by which usual pattern
-    # By column, the cells that count instead of those in the file, such as letters instead of numbers of options.
-    read_as: dict[str, list[str | None]] = field(default_factory=dict)
-
-
-class _Guessing:
-    """The state of guessing: each step takes columns, so that no column has two roles."""
-
-    def __init__(self, table: Table, stated: ColumnMapping, graded: bool) -> None:
-        self.name, self.rows = table.name, len(table)
-        self.columns = {name: Column(name, cells) for name, cells in table.columns.items()}
-        self.roles: dict[str, tuple[str, ...]] = {}
-        self.result = Guesses(stated)
-        self.stated, self.graded, self.asked_outcome = stated, graded, False
-        if stated.pattern:
-            self._read_outputs(read_pattern(stated.pattern))
-        for role, names in stated.roles.items():
-            for name in names:
-                if name in self.columns:
-                    self.take(role, name, stated.reason(name))
-
-    def _read_outputs(self, pattern: ConfidencePattern) -> None:
-        """Find the column whose outputs state a confidence. What states it is no part of an answer."""
-        stated = {name: sum(pattern.find(text) is not None for text in column.present) for name, column in self.columns.items()}
-        name = max(stated, key=lambda name: stated[name])
-        if stated[name]:
-            cells = [cell and labelled_answer(pattern.without(cell)) for cell in self.columns[name].cells]
-            self.columns[name], self.result.stated_in = Column(name, cells), name
-        else:
-            self.ask(f"no column states a confidence as in {pattern.text!r}", hint="pattern")
-
-    @property
-    def has_confidence(self) -> bool:
-        return self.has("confidence", "options", *SCORES) or self.result.stated_in is not None
-
-    @property
-    def free(self) -> list[Column]:
-        taken = {name for names in self.roles.values() for name in names}
-        return [column for column in self.columns.values() if column.name not in taken and column.present]
-
-    def take(self, role: str, name: str, reason: str) -> None:
-        self.roles[role] = (*self.roles.get(role, ()), name)
-        self.result.reasons[name] = reason
-
-    def read_as(self, name: str, cells: list[str | None], how: str = "") -> None:
-        """Let other cells of a column count. ``how`` is added to the reason for its role."""
-        self.columns[name] = Column(name, cells)
-        self.result.read_as[name] = cells
-        if how:
-            self.result.reasons[name] = f"{self.result.reasons[name]}; {how}"
-
-    def has(self, *roles: str) -> bool:
-        return any(role in self.roles for role in roles)
-
-    def column(self, role: str) -> Column | None:
-        return self.columns[self.roles[role][0]] if role in self.roles else None
-
-    def named(self, role: str, forbidden: Iterable[str] = ()) -> list[Column]:
-        """Return the free columns whose name suggests a role most, the strongest first."""
-        fitting = [column for column in self.free if column.name_says(role) and not {*tokens(column.name)} & {*forbidden}]
-        return sorted(fitting, key=lambda column: -column.name_says(role))
-
-    def ask(
-        self,
-        reason: str,
-        roles: Iterable[str] = (),
-        columns: Iterable[Column] = (),
-        hint: Hint | None = "column",
-        choices: Iterable[str] = (),
-    ) -> None:
-        """Ask the analyst which column has which of some roles, or offer other choices."""
-        names = [column.name for column in columns]
-        choices = (*(f"{role}={name}" for name in names for role in roles), *choices)
-        if hint != "words":
-            self.result.asked |= {choice.partition("=")[0] for choice in choices}
-        only = names[0] if len({*names}) == 1 else None
-        self.result.unclear.append(Problem(self.name, 1, only, None, reason, hint, choices=choices))
 
 
 def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, repeats: bool = False) -> Guesses:
@@ -172,8 +73,8 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     ``stated`` has those that the analyst states, which are not questioned. ``graded`` says that the dataset is stored, by whose
     answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
-    state = _Guessing(table, stated, graded)
-    for step in (_flags, _forecast, _chosen, _answers, _correctness, _options, _confidences, _groups, _questions):
+    state = Guessing(table, stated, graded)
+    for step in (_flags, _forecast, _chosen, _answers, find_correctness, _options, _confidences, _groups, _questions):
         step(state)
     _repeats(state, known=repeats)
     for column in state.free:
@@ -184,28 +85,47 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     return state.result
 
 
-def _flags(state: _Guessing) -> None:
+def _flags(state: Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
-        named = [] if state.has(role) else state.named(role, NO_FLAG)
-        fitting = [column for column in named if column.is_two_valued]
-        messages = [column for column in named if role == "failed" and not column.says_truth and _blank_where(state, column)]
-        if len(messages) == 1 and not fitting:
-            state.take(role, messages[0].name, "by its name, and it has a message where nothing was answered")
-        elif len(fitting) == 1 and role == "failed" and not _blank_where(state, fitting[0]):
-            state.ask("does this say that a call got no answer?", ("failed", "wrong", "attribute"), fitting)
-        elif len(fitting) == 1:
-            state.take(role, fitting[0].name, "by its name, and it says yes or no")
-    answered = [column for column in state.named("answered") if column.is_two_valued]
-    if len(answered) == 1 and not state.has("abstained"):
-        state.take("abstained", answered[0].name, "by its name, and it says where nothing was answered")
-        state.read_as(answered[0].name, [None if value is None else f"{1 - value:g}" for value in answered[0].truths])
+        if not state.has(role):
+            _flag(state, role)
     for role, why in (("choices", "lists"), ("clue", "whole numbers")):
         fitting = [c for c in state.named(role) if (c.is_list if role == "choices" else c.is_numeric and not c.is_index)]
         if len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, f"by its name, and it holds {why}")
 
 
-def _blank_where(state: _Guessing, flag: Column) -> bool:
+def _flag(state: Guessing, role: str) -> None:
+    """Find the column of yes and no with a role. One that is named by the opposite, such as ``unparsed``, is turned round."""
+    named = state.named(role, NO_FLAG)
+    fitting = [column for column in named if column.is_two_valued]
+    messages = [column for column in named if role == "failed" and not column.says_truth and _blank_where(state, column)]
+    opposite = [column for column in state.named(OPPOSITES[role], NO_FLAG) if column.is_two_valued]
+    if len(messages) == 1 and not fitting:
+        state.take(role, messages[0].name, "by its name, and it has a message where nothing was answered")
+    elif len(fitting) == 1 and role == "failed" and not _blank_where(state, fitting[0]):
+        state.ask("does this say that a call got no answer?", ("failed", "wrong", "attribute"), fitting)
+    elif len(fitting) == 1:
+        state.take(role, fitting[0].name, "by its name, and it says yes or no")
+    elif fitting and role == "abstained":
+        _take_any(state, role, fitting)
+    elif not fitting and len(opposite) == 1:
+        (column,) = opposite
+        says = "where nothing was answered" if role == "abstained" else "the opposite"
+        state.take(role, column.name, f"by its name, and it says {says}")
+        state.read_as(column.name, [None if value is None else f"{1 - value:g}" for value in column.truths])
+
+
+def _take_any(state: Guessing, role: str, flags: Sequence[Column]) -> None:
+    """Let a row be flagged where any of several columns says so."""
+    first, *others = flags
+    state.take(role, first.name, "by its name, and it says yes or no")
+    rows = zip(*(flag.truths for flag in flags), strict=True)
+    cells = [None if {*row} == {None} else f"{max(value or 0 for value in row):g}" for row in rows]
+    state.read_as(first.name, [*cells], f"or {' or '.join(column.name for column in others)} says so")
+
+
+def _blank_where(state: Guessing, flag: Column) -> bool:
     """Whether some column is blank in nearly all rows in which a flag is set, but not in the others."""
     rows = [n for n, value in enumerate(flag.truths if flag.is_two_valued else flag.texts) if value]
 
@@ -217,7 +137,7 @@ def _blank_where(state: _Guessing, flag: Column) -> bool:
     )
 
 
-def _forecast(state: _Guessing) -> None:
+def _forecast(state: Guessing) -> None:
     """A question about the future has an outcome, which nobody guesses: the forecast is the probability of yes."""
     outcomes = [column for column in state.named("outcome") if column.says_truth]
     of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
@@ -225,7 +145,7 @@ def _forecast(state: _Guessing) -> None:
         outcomes = [c for c in state.free if c.is_two_valued and says_nothing(c.name) and not c.is_index and len(c.distinct) > 1]
     if state.has("outcome", "correct", "guess") or len(outcomes) != 1:
         return
-    judged = [column for column in state.named("correct") if _is_plain(column) and column.says_truth]
+    judged = [column for column in state.named("correct") if is_plain(column) and column.says_truth]
     if state.named("guess") or state.named("answer") or judged:
         return
     (outcome,) = outcomes
@@ -236,13 +156,13 @@ def _forecast(state: _Guessing) -> None:
     state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
 
 
-def _chosen(state: _Guessing) -> None:
+def _chosen(state: Guessing) -> None:
     """Without a column of guesses, the most probable option is the guess: columns named after the options add up to 1.
 
     If they differ by one letter, as in ``small_choiceA_probs``, this must explain a column of right and wrong. Otherwise they
     must name all reference answers.
     """
-    if state.has("options", "guess") or any(map(_is_answer, state.named("guess"))):
+    if state.has("options", "guess") or any(map(is_answer, state.named("guess"))):
         return
     keys = [column] if (column := state.column("answer")) else [*state.named("answer"), *state.named(EITHER)]
     for key in keys:  # of answers of which the name does not say whose they are, only bare ones such as "label"
@@ -273,16 +193,16 @@ def _chosen(state: _Guessing) -> None:
                     return
 
 
-def _take_options(state: _Guessing, columns: Iterable[Column]) -> None:
+def _take_options(state: Guessing, columns: Iterable[Column]) -> None:
     for column in columns:
         state.take("options", column.name, "it is named after an option, and these columns add up to 1")
 
 
-def _answers(state: _Guessing) -> None:
+def _answers(state: Guessing) -> None:
     """Find the guess and the reference answer. A bare "answer" is the one that no other column is."""
 
     def plain(role: str) -> list[Column]:
-        return [column for column in state.named(role) if _is_answer(column)]
+        return [column for column in state.named(role) if is_answer(column)]
 
     for column in [state.columns[name] for name in state.roles.get("answer", ())] or state.named("answer"):
         if column.is_list:
@@ -295,17 +215,17 @@ def _answers(state: _Guessing) -> None:
     if guess and reference and len(guesses) + len(references) > 2:
         # Of a reasoning and the answer extracted from it, the latter has the values of the reference.
         pairs = [(a, b) for a in guesses for b in references]
-        guess, reference = max(pairs, key=lambda pair: (_overlap(*pair), -pair[0].length))
+        guess, reference = max(pairs, key=lambda pair: (overlap(*pair), -pair[0].length))
     why = "by its name"
     if guess and not reference:
-        named = [c for c in state.named("correct") if {*tokens(c.name)} <= STRONG_CORRECT and _is_answer(c) and not c.says_truth]
-        reference = next((column for column in named if _overlap(guess, column)), None)
+        named = [c for c in state.named("correct") if {*tokens(c.name)} <= STRONG_CORRECT and is_answer(c) and not c.says_truth]
+        reference = next((column for column in named if overlap(guess, column)), None)
     if guess and not reference:
-        shared = [c for c in either if _overlap(guess, c) or _translation(state, guess, c)]
+        shared = [c for c in either if overlap(guess, c) or _translation(state, guess, c)]
         if len(shared) == 1:
             reference, why = shared[0], f"it is an answer, and {guess.name} is the model's"
     elif (right := reference) and not guess:
-        guess = min(either, key=lambda column: (-_overlap(column, right), column.length), default=None)
+        guess = min(either, key=lambda column: (-overlap(column, right), column.length), default=None)
     elif not guess and len(either) == 1:
         guess, reference = (None, either[0]) if tokens(either[0].name) == ("label",) else (either[0], None)
     for role, chosen, reason in (("answer", reference, why), ("guess", guess, "by its name")):
@@ -315,12 +235,12 @@ def _answers(state: _Guessing) -> None:
         state.read_as(*other)
 
 
-def _translation(state: _Guessing, guess: Column, reference: Column) -> tuple[str, list[str | None], str] | None:
+def _translation(state: Guessing, guess: Column, reference: Column) -> tuple[str, list[str | None], str] | None:
     """Read two columns in one form, if one names options by letters, and the other by numbers or their texts.
 
     Returns the column that is read in another way, its cells, and how they are read; None if the two agree or cannot be compared.
     """
-    if _overlap(guess, reference):
+    if overlap(guess, reference):
         return None
     for one, other in ((guess, reference), (reference, guess)):
         if not {answer(text) for text in one.distinct} <= LETTERED:
@@ -338,14 +258,14 @@ def _translation(state: _Guessing, guess: Column, reference: Column) -> tuple[st
     return None
 
 
-def _option_texts(state: _Guessing) -> list[list[str]]:
+def _option_texts(state: Guessing) -> list[list[str]]:
     """Return the texts of the options of each row: from a column of lists, or from a column for each; empty if there are none."""
     if column := state.column("choices"):
         return [listed(text) or [] for text in column.texts]
     return [[text or "" for text in row] for row in zip(*(column.texts for column in _option_columns(state)), strict=True)]
 
 
-def _option_columns(state: _Guessing) -> list[Column]:
+def _option_columns(state: Guessing) -> list[Column]:
     """Return the columns with the text of each option, such as ``option_1`` and ``option_2``, in their order."""
     named = {match[1].lower(): column for column in state.free if (match := OPTION_TEXT.fullmatch(column.name))}
     for keys in (ascii_uppercase.lower(), "1234567890", "0123456789"):
@@ -355,150 +275,7 @@ def _option_columns(state: _Guessing) -> list[Column]:
     return []
 
 
-def _is_answer(column: Column) -> bool:
-    return bool(column.present) and not column.is_list and not any(value % 1 for value in column.numbers) and not column.is_index
-
-
-def _overlap(guess: Column, reference: Column) -> float:
-    """Return the share of guesses that are among the reference answers, or agree with the one of their row."""
-    known = {answer(text) for text in reference.distinct}
-    pairs = _pairs(guess, reference)
-    return sum(answer(a) in known or agree(a, b) for a, b in pairs) / max(1, len(pairs))
-
-
-def _agreement(state: _Guessing) -> list[float | None] | None:
-    """Return whether each guess is its reference answer, if these are labels; None for free text, or without both columns."""
-    guess, reference = state.column("guess"), state.column("answer")
-    if not guess or not reference or not are_labels(reference.texts):
-        return None
-    pairs = zip(guess.texts, reference.texts, strict=True)
-    return [float(agree(a, b)) if a is not None and b is not None else None for a, b in pairs]
-
-
-def _correctness(state: _Guessing) -> None:
-    """Find the column that says whether answers are right, or ask for what is lacking. The first case that fits decides."""
-    for column in (*state.named("correct"), *filter(None, [state.column("correct")])):
-        if {*column.numbers} in ({0, 100}, {0, 50, 100}):
-            state.read_as(column.name, [numeral and f"{numeral[0] / 100:g}" for numeral in map(number, column.texts)])
-    if state.has("correct", "wrong", "outcome") or state.asked_outcome:
-        return
-    of_answers = state.named("correct", OTHERS_CORRECT)
-    named = [column for column in of_answers if column.says_truth]
-    plain = [column for column in named if _is_plain(column)]
-    strong = [column for column in plain if {*tokens(column.name)} & STRONG_CORRECT]
-    candidates = _different(strong) or _different([c for c in plain if c not in strong and c.is_two_valued])
-    most = max((len(column.present) for column in candidates), default=0)
-    candidates = [column for column in candidates if len(column.present) >= most / MAX_SPARSER]
-    agreed = _agreement(state)
-
-    def compared(column: Column) -> list[bool]:
-        """Return for each row in which guess and reference are labels whether a column says what comparing them says."""
-        return [a == b for a, b in zip(column.truths, agreed or (), strict=False) if None not in (a, b)]
-
-    proven = [c for c in (*named, *state.free) if agreed and c.is_two_valued and (same := compared(c)) and all(same)]
-    wrong = [column for column in state.named("wrong") if column.is_two_valued]
-    others = [] if candidates else state.free  # whose texts may be long
-    verdicts = [c for c in others if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
-    verdicts = [column for column in verdicts if not {*tokens(column.name)} & OTHERS_CORRECT]
-    graded = [column for column in of_answers if _is_plain(column) and column.has_words]
-    figures = [c for c in state.free if {*tokens(c.name)} & OF_FIGURES and c.is_numeric]
-    two_valued = [c for c in others if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
-    guess, reference = (state.roles.get(role, ("",))[0] for role in ("guess", "answer"))
-    if proven:
-        state.take("correct", proven[0].name, f"it says yes exactly where {guess} is {reference}")
-    elif not candidates and len(wrong) == 1:
-        state.take("wrong", wrong[0].name, "by its name, and it says yes or no")
-    elif not candidates and len(verdicts) == 1:
-        state.take("correct", verdicts[0].name, "it says correct and incorrect")
-    elif not candidates and agreed is None and graded:
-        _grades_in_words(state, graded[0])
-    elif figures and candidates and not any(column.is_two_valued for column in candidates):
-        answers = "this looks like a figure of many answers; a table of answers has a row for each"
-        state.ask(f"with {figures[0].name} beside it, {answers}", ("correct", "attribute"), candidates[:1])
-    elif not candidates and (seldom := _seldom_agree(state, any(says_nothing(c.name) for c in two_valued))):
-        if not two_valued and (offered := _offered(state)):
-            state.ask(f"{guess} and {reference} agree {seldom}; {offered}", hint="pattern")
-        else:
-            reason = f"{guess} and {reference} agree {seldom}: which column says whether answers are right?"
-            state.ask(reason, ["correct"], two_valued)
-    elif len(candidates) == 1:
-        state.take("correct", candidates[0].name, "by its name, and it says right or wrong")
-        if contradicted := compared(candidates[0]).count(False):
-            how = f"contradicts the comparison of {guess} and {reference} in {contradicted:,} rows"
-            state.result.notes.append(f"{candidates[0].name} {how}")
-    elif candidates:
-        state.ask("several columns say whether answers are right, and differ", ["correct"], candidates)
-    elif agreed is None and (odd := [column for column in named if column.is_two_valued]):
-        state.ask("does this say whether answers are right?", ["correct"], odd)
-    elif not state.has("guess", "options") or not (reference or state.graded):
-        _ask_for_answers(state, [c for c in two_valued if not roles_of(c.name)] or two_valued or plain)
-
-
-def _ask_for_answers(state: _Guessing, two_valued: Sequence[Column]) -> None:
-    """Ask for guesses or reference answers where one of them is lacking, or which column says whether answers are right."""
-    guess, reference = state.column("guess"), state.column("answer")
-    labels = [c for c in two_valued if tokens(c.name) == ("label",) and guess and {*guess.distinct} <= {*c.distinct}]
-    if guess and labels:
-        reason = f"is this the reference answer, or does it say whether {guess.name} is right?"
-        state.ask(reason, ("answer", "correct"), labels)
-        return
-    for known, role, what in ((reference, "guess", "model's answer"), (guess, "answer", "reference answer")):
-        texts = [c for c in state.free if known and _is_answer(c) and not roles_of(c.name) and _overlap(c, known) > 0.5]
-        if texts := [c for c in texts if not {*tokens(c.name)} & OF_INTERVALS]:
-            state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
-            return
-    if reference and reference.is_two_valued and "answer" not in state.stated.roles and not state.has("guess", "options"):
-        del state.roles["answer"]
-        state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
-        return
-    reason = "no column is certain to say whether answers are right, or to hold answers or reference answers"
-    state.ask(reason, ["correct"], two_valued)
-
-
-def _grades_in_words(state: _Guessing, column: Column) -> None:
-    """Take a column of grades in words that the analyst explains, such as A, B and C, or ask what each of them means."""
-    if unknown := sorted(word for word in column.distinct if word.lower() not in state.stated.words):
-        reason = f"it holds grades: {', '.join(unknown)}; how right is each, from 0 to 1, or none if nothing was answered?"
-        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in unknown])
-        state.result.asked.add("correct")
-    else:
-        state.take("correct", column.name, "by its name, and its words mean what was stated")
-
-
-def _seldom_agree(state: _Guessing, doubtful: bool) -> str:
-    """Say how seldom guesses are their reference answers, if one of the two columns is then probably another; otherwise blank.
-
-    If ``doubtful``, that is where they agree no more often than by chance.
-    """
-    pairs = _pairs(state.column("guess"), state.column("answer"))
-    if len(pairs) < MIN_COMPARED or not (right := sum(agree(a, b) for a, b in pairs)):
-        return "in no row" if len(pairs) >= MIN_COMPARED else ""
-    guesses, references = (Counter(map(answer, side)) for side in zip(*pairs, strict=True))
-    chance = sum(count * references[form] for form, count in guesses.items()) / len(pairs)
-    return f"in {right:,} rows, as often as by chance" if doubtful and right <= chance + 2 * chance**0.5 else ""
-
-
-def _pairs(guess: Column | None, reference: Column | None) -> list[tuple[str, str]]:
-    rows = zip(guess.texts, reference.texts, strict=True) if guess and reference else ()
-    return [(a, b) for a, b in rows if a is not None and b is not None]
-
-
-def _is_plain(column: Column) -> bool:
-    """Whether no word of a name says that this is the correctness of something else, such as of the grammar."""
-    named = MODEL_NAME.sub(" ", f"{column.name} ")
-    return {*tokens(named)} <= STRONG_CORRECT | WEAK_CORRECT | BESIDE_CORRECT
-
-
-def _different(columns: Sequence[Column]) -> list[Column]:
-    """Leave out columns that say the same as an earlier one. Of these, the shortest is kept."""
-    kept: list[Column] = []
-    for column in sorted(columns, key=lambda column: column.length):
-        if not any(column.truths == other.truths for other in kept):
-            kept.append(column)
-    return kept
-
-
-def _options(state: _Guessing) -> None:
+def _options(state: Guessing) -> None:
     """Find columns named after the options that guesses name, with a probability for each."""
     key = state.column("guess") or state.column("answer")
     if key and not state.has("options"):
@@ -519,7 +296,7 @@ def _options(state: _Guessing) -> None:
     state.result.options_sum_to_one = _sum_to_one(columns) or _is_of_two(state, columns)
 
 
-def _named_options(state: _Guessing, key: Column) -> dict[str, Column]:
+def _named_options(state: Guessing, key: Column) -> dict[str, Column]:
     """Return columns of shares by the option that they are named after; empty if two are named after one.
 
     ``key`` holds guesses or reference answers. Of numbers and letters, others may be options as well.
@@ -533,7 +310,7 @@ def _named_options(state: _Guessing, key: Column) -> dict[str, Column]:
     return dict(named) if len({option for option, _ in named}) == len(named) else {}
 
 
-def _is_of_two(state: _Guessing, columns: Sequence[Column]) -> bool:
+def _is_of_two(state: Guessing, columns: Sequence[Column]) -> bool:
     """Whether this is one column of probabilities, named after one of the two options that guesses and answers name."""
     labels = {answer(text) for role in ("guess", "answer") if (column := state.column(role)) for text in column.distinct}
     return len(columns) == 1 and len(labels) == 2 and option_name(columns[0].name, labels) is not None
@@ -577,7 +354,7 @@ def _sum_to_one(columns: Sequence[Column]) -> bool:
     return bool(sums) and sum(abs(total - 1) <= SUM_TOLERANCE for total in sums) >= 0.95 * len(sums)
 
 
-def _confidences(state: _Guessing) -> None:
+def _confidences(state: Guessing) -> None:
     """Find the columns that say how sure the model is, or ask for one."""
     forbidden = NO_CONFIDENCE if state.has("outcome") or state.asked_outcome else NO_CONFIDENCE | OF_OPTIONS
     named = [column for column in state.free if _is_named_confidence(column, forbidden)]
@@ -611,7 +388,7 @@ def _confidences(state: _Guessing) -> None:
         state.ask(reason, ("confidence", *could_be_told, "attribute"), [column])
 
 
-def _ask_what_it_means(state: _Guessing, column: Column) -> None:
+def _ask_what_it_means(state: Guessing, column: Column) -> None:
     """Ask what the words of a column of confidences mean, its only negative number, and numbers that may be percentages."""
     known = state.stated.words
     words = [word.lower() for word in column.distinct if number(word) is None and word.lower() not in DECLINED]
@@ -642,17 +419,17 @@ def _range(column: Column) -> str:
     return f"its numbers run from {min(column.numbers):g} to {max(column.numbers):g}" if column.numbers else ""
 
 
-def _ask_for_confidence(state: _Guessing, unnamed: Sequence[Column], shares: Sequence[Column]) -> None:
+def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequence[Column]) -> None:
     """Ask which column is a confidence or another score; ``shares`` could be one, above all those that are ``unnamed``."""
     numeric = [c for c in state.free if c.is_numeric]
     scores = [c for c in numeric if any(map(c.name_says, (SCORE, *SCORES)))]
     mute = [c for c in numeric if c.scale in ("none", "unclear") and says_nothing(c.name) and not c.is_index]
     shares = [c for c in shares if c not in scores]
-    state.result.offered = _offered(state)
+    state.result.offered = state.offered_pattern()
     why = f"; {state.result.offered}" if state.result.offered else ""
     why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
     worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
-    others = [c for c in shares if not (_is_answer(c) and any(map(c.name_says, ("guess", "answer", EITHER))))]
+    others = [c for c in shares if not (is_answer(c) and any(map(c.name_says, ("guess", "answer", EITHER))))]
     if candidates := [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or others:
         state.ask(f"no column is certain to be a confidence{why}", ["confidence"], candidates)
     elif scores or mute:
@@ -662,7 +439,7 @@ def _ask_for_confidence(state: _Guessing, unnamed: Sequence[Column], shares: Seq
         state.result.notes.append("no column holds a confidence; the answers are kept without one")
 
 
-def _turn_to_guess(state: _Guessing, column: Column) -> None:
+def _turn_to_guess(state: Guessing, column: Column) -> None:
     """Let a column be about the guess that is the probability of one of two answers: above one half where that one is guessed."""
     guess = state.column("guess")
     if guess is None or len(guess.distinct) != 2 or column.scale not in ("unit", "percent"):
@@ -697,17 +474,7 @@ def _only_percentages(column: Column) -> list[str | None]:
     return shares if sum(map(bool, shares)) >= MIN_FITTING * max(1, len(column.present)) else []
 
 
-def _offered(state: _Guessing) -> str:
-    """Say which column seems to state confidences in its texts, and by which usual pattern; blank if none does."""
-    for column in state.columns.values():
-        if not column.is_numeric and not column.is_list and (fitting := usual_pattern(column.present)):
-            text, count = fitting
-            texts = f"{count:,} of the first {min(TRIED, len(column.present)):,} texts of {column.name}"
-            return f"{texts} state a confidence, as in {text!r}"
-    return ""
-
-
-def _scores(state: _Guessing, named: Sequence[Column]) -> None:
+def _scores(state: Guessing, named: Sequence[Column]) -> None:
     """Find numbers that are no probabilities. The name says whether they grow with how sure the model is, or it is asked."""
     scored = [(role, column) for column in state.free if column.is_numeric for role in SCORES if column.name_says(role)]
     for role, column in scored:
@@ -723,7 +490,7 @@ def _scores(state: _Guessing, named: Sequence[Column]) -> None:
         state.result.notes.append(f"{names}: kept as attributes; these could be confidences or scores as well")
 
 
-def _groups(state: _Guessing) -> None:
+def _groups(state: Guessing) -> None:
     """Find the columns that say which run or category a row belongs to."""
     most = min(MAX_GROUPS, max(1, state.rows // 2))
     for role in ("model", "dataset", "category"):
@@ -763,7 +530,7 @@ def _determines(column: Column, other: Column) -> bool:
     return len(pairs) == len({first for first, _ in pairs})
 
 
-def _questions(state: _Guessing) -> None:
+def _questions(state: Guessing) -> None:
     """Find the id and the text of the question."""
     if not state.has("question"):
         texts = [c for c in state.named("question") if not c.is_numeric and not c.is_list and len(c.distinct) > 1]
@@ -787,7 +554,7 @@ def _questions(state: _Guessing) -> None:
                 state.take("question_id", column.name, "the numbers of the rows; no column names the questions")
                 break
         repeated = [c for c in state.free if says_nothing(c.name) and _looks_like_ids(c, state.rows)]
-        repeated += [c for c in state.free if c not in repeated and _is_answered_by_every_model(state, c)]
+        repeated += [c for c in state.free if c not in repeated and is_answered_by_every_model(state, c)]
         if repeated:
             reason = "its values repeat as those of a question that is answered several times: does it name the question?"
             column = repeated[0]
@@ -800,7 +567,7 @@ def _all(column: Column, fits: Callable[[str], object]) -> bool:
     return sum(bool(fits(text)) for text in column.distinct) >= MIN_FITTING * max(1, len(column.distinct))
 
 
-def _identifies(state: _Guessing, ids: Column, text: Column | None) -> bool:
+def _identifies(state: Guessing, ids: Column, text: Column | None) -> bool:
     """Whether an id belongs to one text or, without texts, one reference answer, and a text that is asked again has one id."""
     unique, known = len(ids.distinct) == state.rows, text or state.column("answer")
     if known is None or (text is None and unique):
@@ -812,7 +579,7 @@ def _identifies(state: _Guessing, ids: Column, text: Column | None) -> bool:
     return one_text and not (text and unique and len(text.distinct) < state.rows / 1.5)
 
 
-def _is_answered_by_every_model(state: _Guessing, column: Column) -> bool:
+def is_answered_by_every_model(state: Guessing, column: Column) -> bool:
     """Whether each model has one row for each value of a column, and each value one reference answer, if there are any."""
     models, reference = state.column("model"), state.column("answer")
     if models is None or len(models.distinct) < 2 or len(column.distinct) < 2 or len(column.present) < state.rows:
@@ -827,7 +594,7 @@ def _looks_like_ids(column: Column, rows: int) -> bool:
     return len(column.distinct) >= 10 and len(counts) == 1 and 1 not in counts and len(column.present) == rows and whole
 
 
-def _repeats(state: _Guessing, *, known: bool) -> None:
+def _repeats(state: Guessing, *, known: bool) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
     question = state.column("question_id") or state.column("question")
     if question is None:

@@ -28,6 +28,8 @@ from clueline.data.store.kept_mappings import (
 )
 from clueline.data.store.scopes import Viewer, of_owner
 
+# Roles of confidences on other scales than from 0 to 1, by the maximum, by which their numbers are divided.
+SCALES = {top: f"confidence_of_{top}" for top in (4, 5, 6, 7, 10, 20, 50, 100)}
 # What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {
     "question_id": "names the question",
@@ -39,6 +41,7 @@ ROLES = {
     "correct": "whether the answer is right",
     "wrong": "whether the answer is wrong",
     "confidence": "how sure the model is, from 0 to 1, in percent or in words",
+    **{role: f"how sure the model is, in numbers up to {top}" for top, role in SCALES.items()},
     "certainty": "a number that is no probability, the greater the surer the model is, such as a logit",
     "uncertainty": "a number that is no probability, the smaller the surer the model is, such as an entropy",
     "options": "the probability of the option that the column is named after",
@@ -55,7 +58,7 @@ ROLES = {
     "abstained": "whether the model declined to answer",
     "attribute": "anything else",
 }
-SEVERAL = ("confidence", *SCORES, "options", "attribute")
+SEVERAL = ("confidence", *SCALES.values(), *SCORES, "options", "attribute")
 UNSTATED_SHARE = "none"  # what a word means that stands for a confidence that was not stated, such as -1
 
 

@@ -436,7 +436,8 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
     }.get(column.type)  # fmt: skip
     if column.type == "number":
         percent = f"{cell} is null and regexp_full_match({text}::varchar, '[0-9.]+ *%')"
-        faults.append((percent, "must be a number without a percent sign; 85% is written as 0.85", None))
+        without = f"must be a number without a percent sign; 85% is written as {85 * column.divisor / 100:g}"
+        faults.append((percent, without, None))
     if expected:
         faults.append((f"{text} is not null and {cell} is null", f"must be {expected}", None))
     if column.type in ("number", "truth"):

@@ -20,8 +20,10 @@ from clueline.data.readers.table.build import MIN_ALIKE, Builder, stage, stage_l
 from clueline.data.readers.table.cells import given, number
 from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
 from clueline.data.readers.table.folders import Names, names_by_path
+from clueline.data.readers.table.names import EITHER
 from clueline.data.readers.table.read import TOO_LARGE, is_one_object, read_tables
 from clueline.data.readers.table.roles import Guesses, guess_roles
+from clueline.data.store.answer_states import SCORES
 
 FORMAT = Format(
     key="table",
@@ -79,7 +81,10 @@ These rules decide the rest:
 )
 # Roles without which nothing speaks for a table of answers.
 ESSENTIAL = {"confidence", "options", "correct", "wrong", "outcome", "guess"}
+# Roles of what a model says, and whether it is right.
+OF_MODELS = {"model", "confidence", "options", *SCORES, "correct", "wrong", "outcome", "sample", "abstained", "failed", "parsed"}
 JUDGED = {"answer", "correct", "wrong", "outcome"}  # roles that say what is right
+KNOWN = {"question", "answer", "model", "confidence"}  # roles that speak for a table of answers, although it may lack these
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
@@ -89,8 +94,9 @@ _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read 
 def recognises(incoming: Incoming) -> bool:
     folder = incoming.folder
     if folder is None:
-        return _is_table(incoming)
-    like_bundle = (folder / "responses").is_dir() or any(folder.glob("questions.*"))
+        return _is_table(incoming) or _says_something(incoming)
+    own = [path for path in folder.glob("questions.*") if "question_id" in incoming.part(path).columns]
+    like_bundle = (folder / "responses").is_dir() or bool(own)
     return not like_bundle and any(_is_table(part) for part in _parts(folder, incoming))
 
 
@@ -131,6 +137,13 @@ def _is_table(incoming: Incoming) -> bool:
     """Whether a file holds a table of answers. A workbook counts as one: no other reader can say what is wrong with it."""
     with suppress(Refused):
         return incoming.is_workbook or any(map(_is_of_answers, _read(incoming)))
+    return False
+
+
+def _says_something(incoming: Incoming) -> bool:
+    """Whether a table holds something that is known of answers, so that the reader can say what it lacks."""
+    with suppress(Refused):
+        return any({*guess_roles(table, ColumnMapping()).mapping.roles} & KNOWN for table in _read(incoming))
     return False
 
 
@@ -181,6 +194,10 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             tables[stem_of(incoming.name) if below == "." else below] = part
         else:
             skipped.append(part)
+    of_questions = {path: part for path, part in tables.items() if _has_only_questions(part)}
+    if of_questions.keys() < tables.keys():
+        skipped += of_questions.values()
+        tables = {path: part for path, part in tables.items() if path not in of_questions}
     for other in list(skipped):
         if answered := [part.name for part in tables.values() if _join_questions(other, part)]:
             staging.report.lines.append(f"{other.name}: the questions of {', '.join(answered)}"[:500])
@@ -210,9 +227,24 @@ def _join_questions(other: Incoming, answers: Incoming) -> bool:
     places = [rows.get(given(cell)) for cell in table.columns[named]]
     if sum(place is not None for place in places) < MIN_FITTING * len(table):
         return False
-    for name in asked.columns.keys() - table.columns.keys() - {ids}:
+    joined = tuple(name for name in asked.columns if name not in table.columns and name != ids)
+    for name in joined:
         table.columns[name] = [None if place is None else asked.columns[name][place] for place in places]
+    table.of_questions += joined
     return True
+
+
+def _has_only_questions(part: Incoming) -> bool:
+    """Whether a table has questions with ids and reference answers, and nothing that a model says of them.
+
+    Alone, a bare ``answer`` would be taken for that of a model.
+    """
+    if len(tables := _read(part)) != 1:
+        return False
+    roles = guess_roles(tables[0], ColumnMapping()).mapping.roles
+    guess = Column(roles.get("guess", ("",))[0], ())
+    bare = "guess" not in roles or guess.name_says(EITHER) > 0
+    return bare and "question_id" in roles and bool({"question", "answer"} & roles.keys()) and not OF_MODELS & roles.keys()
 
 
 def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
@@ -258,7 +290,7 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         builder = Builder(table, guesses, options, *names)
         if table.delimiter is not None and not guesses.unclear and (why := why_in_memory(builder)):
             raise refuse(table.name, f"{TOO_LARGE}, for {why}; split it into several files")
-        staging.report.mappings.append(guesses.mapping)
+        staging.report.mappings.append(guesses.kept)
         if table.encoding:
             staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
         if table.left_out:
@@ -310,7 +342,7 @@ def _described(guesses: Guesses) -> list[str]:
 
 
 def _first_rows(table: Table, guesses: Guesses) -> FirstRows:
-    roles = {name: role for role, names in guesses.mapping.roles.items() for name in names}
+    roles = {name: role for role, names in guesses.kept.roles.items() for name in names}
     shown = list(guesses.mapping.columns)[:MAX_SHOWN_COLUMNS]
     cells = {name: [cell and cell[:MAX_SHOWN_LENGTH] for cell in table.columns[name][:SHOWN_ROWS]] for name in shown}
     return FirstRows(table.name, {name: roles.get(name, "attribute") for name in shown}, cells)

@@ -302,7 +302,8 @@ class Builder:
         values = Values(name, self.table.columns[name])
         texts = values.texts
         plain = [numeral[0] for text in texts if text and (numeral := number(text)) and not numeral[1]]
-        percent = self.mapping.percent
+        top = self.guesses.scales.get(name, 1)
+        percent = self.mapping.percent if top == 1 else False
         if percent is None:
             percent = values.scale == "percent"
         elif percent and plain and max(plain) <= 1 + ROUNDING:
@@ -316,7 +317,7 @@ class Builder:
                 self.unread[name] += text is not None and text.lower() not in DECLINED
                 shares.append(None)
             else:
-                shares.append(self.inside(numeral[0] / 100 if percent or numeral[1] else numeral[0]))
+                shares.append(self.inside(numeral[0] / (100 if percent or numeral[1] else top)))
         return shares
 
     def inside(self, share: float) -> float:
@@ -334,10 +335,11 @@ class Builder:
         are attributes of responses already.
         """
         names = [name for role in ("attribute", "threshold") for name in self.mapping.roles.get(role, ())]
-        of_questions = []
+        of_questions = [name for name in names if name in self.table.of_questions and safe_name(name) not in taken]
         for name in names if len({*ids}) <= len(ids) / 2 else ():
             pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
-            if len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1 and safe_name(name) not in taken:
+            varies = len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1
+            if varies and safe_name(name) not in taken and name not in of_questions:
                 of_questions.append(name)
         return of_questions, [name for name in names if name not in of_questions]
 
@@ -416,6 +418,8 @@ def why_in_memory(builder: Builder) -> str:
     confidences = (text or "" for name in mapping.roles.get("confidence", ()) for text in builder.table.columns[name])
     if mapping.words or builder.guesses.stated_in or any(map(OUT_OF.fullmatch, confidences)):
         return "confidences are in words or in a text"
+    if builder.guesses.scales:
+        return f"the numbers of {next(iter(builder.guesses.scales))} are on a scale"
     if builder.guesses.read_as:
         return f"the cells of {next(iter(builder.guesses.read_as))} are read in another form"
     return f"it has no column for {lacking[0]}" if lacking else f"it has a column for {further[0]}" if further else ""

@@ -29,6 +29,7 @@ class Table:
     encoding: str = ""  # blank if the text is Unicode
     delimiter: str | None = None  # of the large CSV of which these are some rows; None if they are the whole table
     left_out: str = ""  # which rows hold no answer
+    of_questions: tuple[str, ...] = ()  # columns from another table, which say something about the questions
 
     def __len__(self) -> int:
         return len(self.places)
@@ -142,6 +143,8 @@ class Column:
             return 0
         if role in OF_TEXTS and self.holds_file_names:
             return 0
+        if not self.is_list:  # which options are
+            roles = {key: strength for key, strength in roles.items() if key != "choices"}
         if self.is_measure:
             roles = {key: strength for key, strength in roles.items() if key not in OF_TEXTS}
         return roles.get(role, 0) if roles.get(role, 0) == max(roles.values(), default=0) else 0

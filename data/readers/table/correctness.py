@@ -150,8 +150,12 @@ def _find_unnamed(state: Guessing, of_answers: Sequence[Column], agreed: Sequenc
 
 
 def _choices(columns: Sequence[Column]) -> list[str]:
-    """Return what can be stated about columns of yes and no: one that is named after errors says which answers are wrong."""
-    return [grading_of(column).choice for column in columns]
+    """Return what can be stated about columns of yes and no: one that is named after errors says which answers are wrong.
+
+    A bare label can say either.
+    """
+    choices = [grading_of(column).choice for column in columns]
+    return choices + [f"wrong={column.name}" for column in columns if tokens(column.name) in (("label",), ("labels",))]
 
 
 def _take_wrong(state: Guessing, column: Column) -> None:
@@ -210,7 +214,6 @@ def _ask_for_answers(state: Guessing, two_valued: Sequence[Column]) -> None:
         del state.roles["answer"]
         state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
         return
-    state.result.asked |= {"correct"}
     state.ask(UNKNOWN, columns=two_valued, choices=_choices(two_valued))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from clueline.data.importing.column_mapping import TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
+from clueline.data.importing.column_mapping import SCALES, TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
 from clueline.data.importing.report import Hint, Problem
 from clueline.data.readers.table.cells import labelled_answer
 from clueline.data.readers.table.columns import Column, Table
 from clueline.data.readers.table.names import tokens
 from clueline.data.store.answer_states import SCORES
+
+PART = re.compile(r"(?<![^\W_])(?:[A-Za-z]|\d+)(?![^\W_])")  # the letter or number of an option or of a call, in a path
 
 
 @dataclass
@@ -23,10 +26,20 @@ class Guesses:
     asked: set[str] = field(default_factory=set)  # the roles for which columns are offered, or explained
     notes: list[str] = field(default_factory=list)
     options_sum_to_one: bool = False
+    scales: dict[str, int] = field(default_factory=dict)  # the maximum of a stated scale, by column of confidences
     stated_in: str | None = None  # the column of outputs that state a confidence by the pattern of the mapping
     offered: str = ""  # which column seems to state one, and by which usual pattern
     # By column, the cells that count instead of those in the file, such as letters instead of numbers of options.
     read_as: dict[str, list[str | None]] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> ColumnMapping:
+        """The mapping as the analyst would state it, with the scales of confidences as roles."""
+        roles = dict(self.mapping.roles)
+        roles["confidence"] = tuple(name for name in roles.get("confidence", ()) if name not in self.scales)
+        for name, top in self.scales.items():
+            roles[SCALES[top]] = (*roles.get(SCALES[top], ()), name)
+        return replace(self.mapping, roles={role: names for role, names in roles.items() if names})
 
 
 class Guessing:
@@ -43,7 +56,15 @@ class Guessing:
         for role, names in stated.roles.items():
             for name in names:
                 if name in self.columns:
-                    self.take(role, name, stated.reason(name))
+                    self._take_stated(role, name)
+
+    def _take_stated(self, role: str, name: str) -> None:
+        top = next((top for top, named in SCALES.items() if named == role), None)
+        if top is None:
+            self.take(role, name, self.stated.reason(name))
+        else:
+            self.result.scales[name] = top
+            self.take("confidence", name, f"{self.stated.reason(name)}, in numbers up to {top}")
 
     def _read_outputs(self, pattern: ConfidencePattern) -> None:
         """Find the column whose outputs state a confidence. What states it is no part of an answer."""
@@ -63,6 +84,13 @@ class Guessing:
     def free(self) -> list[Column]:
         taken = {name for names in self.roles.values() for name in names}
         return [column for column in self.columns.values() if column.name not in taken and column.present]
+
+    def is_of_part(self, column: Column) -> bool:
+        """Whether a column is about one of several options or calls, as ``label: A.prompt`` beside ``label: B.prompt``."""
+        parent, _, last = column.name.rpartition(".")
+        alike = PART.sub("#", parent)
+        others = (name.rpartition(".") for name in self.columns if name != column.name)
+        return bool(parent) and any(own == last and above != parent and PART.sub("#", above) == alike for above, _, own in others)
 
     def take(self, role: str, name: str, reason: str) -> None:
         self.roles[role] = (*self.roles.get(role, ()), name)

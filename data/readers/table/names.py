@@ -91,8 +91,8 @@ for _entry in re.split(r"\n(?! )", PHRASES.strip()):
     for _phrase in _phrases.split(","):
         ROLES_BY_PHRASE.setdefault(" ".join(_phrase.split()), []).append(_role)
 MODEL_NAME = re.compile(
-    r"\b(gpt|chatgpt|davinci|claude|llama|gemini|gemma|palm|mistral|mixtral|qwen|deepseek|phi|grok|olmo|vicuna|kimi|glm|jamba|dbrx|"
-    r"zephyr|nemotron|internlm)[-_ .\d]",
+    r"\b(?:(?:gpt|chatgpt|davinci|claude|llama|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|olmo|vicuna|kimi|glm|jamba|dbrx|"
+    r"zephyr|nemotron|internlm)[-_ .\d]|(?:phi|palm)[-_ .]?\d)",  # the last two are also words
     re.IGNORECASE,
 )
 MAX_WORDS = max(len(phrase.split()) for phrase in ROLES_BY_PHRASE)

@@ -27,6 +27,7 @@ TOO_LARGE = f"a table in the form of another project can have at most {size(MAX_
 SAMPLE, PARTS = 2**19, 16  # bytes of the sample, and from how many places of the file
 DELIMITERS = ",;\t|"
 MAX_OBJECT_BYTES = 2**20  # of a JSON file that is one answer
+OF_ONE_ANSWER = {"question", "guess", "answer", "correct"}  # roles of keys in a JSON file that is one answer
 MAX_TITLE_ROWS = 10  # rows above the header that are looked through
 SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
 SUMMARIES = {  # first cells of rows below a table that sum it up
@@ -122,7 +123,15 @@ def _of_csv(name: str, text: str) -> tuple[Table, str]:
         return max(((rows, width) for width, rows in widths.items() if width > 1), default=(0, 0))
 
     delimiter = max(DELIMITERS, key=fit)
+    if fit(delimiter) == (0, 0) and _is_parted_by_spaces(text):
+        delimiter = " "
     return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)]), delimiter
+
+
+def _is_parted_by_spaces(text: str) -> bool:
+    """Whether all lines have as many words as the first one, and more than one."""
+    widths = {len(line.split()) for line in text.splitlines() if line.strip()}
+    return len(widths) == 1 and widths != {1}
 
 
 def _numbered(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -226,7 +235,8 @@ def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
     if by_column and values[0] and not any(isinstance(cell, dict) for value in values for cell in value):
         return [(f"entry {n + 1}", {key: document[key][n] for key in document}) for n in range(len(values[0]))]
     by_id = len(values) > 1 and _are_objects(values) and len({frozenset(value) for value in values}) <= max(1, len(values) // 10)
-    if by_id and not all(isinstance(inner, dict) for inner in values[0].values()):
+    counted = len(values) > 1 and _are_objects(values) and [*map(str, range(len(values)))] == [*document]
+    if counted or (by_id and not all(isinstance(inner, dict) for inner in values[0].values())):
         return [(f"entry {key!r}"[:MAX_SHOWN_LENGTH], {"id": key} | value) for key, value in document.items()]
     parts = {key: rows for key, value in document.items() if (rows := _records(value, depth + 1))}
     if not parts:
@@ -249,17 +259,39 @@ def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
 
 
 def is_one_object(incoming: Incoming) -> bool:
-    """Return whether a file is one small JSON object without rows in it, as those of a folder with a file for each answer."""
-    small = incoming.path.suffix.lower() == ".json" and incoming.path.stat().st_size <= MAX_OBJECT_BYTES
-    return small and isinstance(incoming.document, dict) and not _records(incoming.document)
+    """Return whether a file is one small JSON object about one answer, as those of a folder with a file for each."""
+    return incoming.path.suffix.lower() == ".json" and _one_answer(incoming) is not None
+
+
+def _one_answer(incoming: Incoming) -> dict[str, Any] | None:
+    """Return the object of a file with one answer: it has no rows in it, or these are parts of the answer, such as sources."""
+    if incoming.path.stat().st_size > MAX_OBJECT_BYTES:
+        return None
+    document = incoming.document
+    if isinstance(document, list) and len(document) == 1:
+        (document,) = document
+    if not isinstance(document, dict):
+        return None
+    if not isinstance(incoming.document, dict) or not (rows := _records(document)):
+        return document
+    stated = (key for key, value in document.items() if isinstance(value, str | int | float | bool))
+    of_answer = {role for key in stated for role in roles_of_phrase(tokens(key))} & OF_ONE_ANSWER
+    of_rows = {role for key in rows[0][1] if key not in document for role in roles_of_phrase(tokens(key))}
+    return document if of_answer and not of_rows & {"question", "question_id"} else None
 
 
 def _of_objects(incoming: Incoming) -> Table:
     """Return the table of a folder with a file for each answer. If none has an id, the names of the files are the ids."""
     parts = {path.stem: incoming.part(path) for path in sorted((incoming.folder or incoming.path).iterdir()) if path.is_file()}
-    documents = {stem: part.document for stem, part in parts.items() if is_one_object(part)}
-    rows = [(f"{stem}.json", {"id": stem} | row) for stem, row in documents.items() if isinstance(row, dict)]
-    return _of_records(incoming.name, rows)
+    documents = {stem: _one_answer(part) for stem, part in parts.items() if is_one_object(part)}
+    answers = {stem: row for stem, row in documents.items() if row is not None}
+    usual = Counter(key for row in answers.values() for key in row)
+    common = {key for key, count in usual.items() if count > len(answers) / 2}
+    others = [stem for stem, row in answers.items() if common and not common & row.keys()]  # such as a file of settings
+    rows = [(f"{stem}.json", {"id": stem} | row) for stem, row in answers.items() if stem not in others]
+    table = _of_records(incoming.name, rows)
+    table.left_out = ", ".join(filter(None, [table.left_out, *(f"{stem}.json" for stem in others)]))
+    return table
 
 
 def _are_objects(values: object) -> bool:
@@ -303,12 +335,17 @@ def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[t
 
 
 def _of_chat(record: dict[str, Any]) -> dict[str, Any]:
-    """Give a conversation its last question and its last answer as ``prompt`` and ``response``."""
-    for key, turns in record.items():
-        if _are_objects(turns) and all("role" in turn and isinstance(turn.get("content"), str) for turn in turns):
-            last = {turn["role"]: turn["content"] for turn in turns}
-            return record | {key: {"prompt": last.get("user"), "response": last.get("assistant")}}
-    return record
+    """Give conversations their last question and their last answer as ``prompt`` and ``response``."""
+    return {key: _last_turns(value) for key, value in record.items()}
+
+
+def _last_turns(value: Any) -> Any:
+    """Return what was last asked and answered in a conversation; any other value as it is."""
+    if not _are_objects(value) or not all("role" in turn and isinstance(turn.get("content"), str) for turn in value):
+        return value
+    last = {turn["role"]: turn["content"] for turn in value}
+    turns = {"prompt": last.get("user"), "response": last.get("assistant")}
+    return {key: text for key, text in turns.items() if text is not None}
 
 
 def _of_parquet(incoming: Incoming, staging: Staging) -> Table:

@@ -23,6 +23,7 @@ from clueline.data.readers.table.names import (
 from clueline.data.readers.table.nested_grades import spread_grades
 
 MODELS, SERIES = "model named by columns", "series named by columns"  # columns of tables that have columns for each of these
+ROW = "row of the table"  # column with the number of the row that several answers stood in
 FENCE = re.compile(r"^```\w*|```$")  # of Markdown, around a text without spaces at its ends
 SEVERAL = {"responses", "generations", "completions"}  # words that name lists of answers
 SAMPLE_NUMBER = "sample"  # column of answers that were in lists
@@ -120,6 +121,8 @@ def _by_series(table: Table) -> Table:
         held = ANSWER if "either" in roles_of_phrase(words(what)) else what if what not in columns else f"{what} of model"
         columns[held] = [table.columns[series[name][what]][n] for _, n, name in rows]
     columns[MODELS if of_models else SERIES] = [labels[name] for _, _, name in rows]
+    if not any({*roles_of(name)} & {"question", "question_id"} for name in columns):
+        columns[ROW] = [str(n + 1) for _, n, _ in rows]  # what the models of one row answered is one question
     return replace(table, columns=columns, places=[place for place, _, _ in rows])
 
 
@@ -224,10 +227,12 @@ def _by_option(table: Table) -> Table:
     """
     if (normalised := _normalised(table)) is not table:
         return normalised
+    offered = _offered(table)
     for name, cells in table.columns.items():
         named = {*words(name)}
         of_options = named & (LISTS | LOGITS) and not named & (NO_CONFIDENCE | OTHERS_CORRECT)
-        rows = [_probabilities(cell, named & LOGITS) for cell in cells] if of_options else []
+        of_logits = named & LOGITS | ({"logits"} if offered and _lengths(cells) == offered else set())
+        rows = [_probabilities(cell, of_logits) for cell in cells] if of_options else []
         options = next(([*row] for row in rows if row), [])
         if not options or not all(row is None or [*row] == options for row in rows):
             continue
@@ -238,6 +243,17 @@ def _by_option(table: Table) -> Table:
             columns[f"{name}_{letter}"] = [None if row is None else repr(row[option]) for row in rows]
         return replace(table, columns=columns)
     return table
+
+
+def _offered(table: Table) -> list[int | None]:
+    """Return how many options the question of each row offers; empty if no column lists them."""
+    named = [name for name in table.columns if roles_of(name).get("choices") == max(roles_of(name).values(), default=0)]
+    lengths = [_lengths(table.columns[name]) for name in named]
+    return next((some for some in lengths if any(some)), [])
+
+
+def _lengths(cells: Iterable[str | None]) -> list[int | None]:
+    return [None if entries is None else len(entries) for entries in map(listed, map(given, cells))]
 
 
 def _normalised(table: Table) -> Table:
@@ -277,7 +293,8 @@ def _probabilities(cell: str | None, of_logits: Collection[str] = ()) -> dict[st
     stated = {str(n): share for n, share in enumerate(value)} if isinstance(value, list) else value
     if not isinstance(stated, dict) or not 1 < len(stated) <= len(ascii_uppercase):
         return {}
-    numbers = [share for share in stated.values() if isinstance(share, int | float) and math.isfinite(share)]
+    plain = [share for share in stated.values() if isinstance(share, int | float) and not isinstance(share, bool)]
+    numbers = [share for share in plain if math.isfinite(share)]
     if len(numbers) < len(stated):
         return {}
     if of_logits:

@@ -17,13 +17,15 @@ from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import (
     DECLINED,
     ONE_PERCENTAGE,
+    YES_AND_NO,
     answer,
     answer_line,
     listed,
     number,
+    truth,
 )
 from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
-from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, find_correctness
+from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, UNKNOWN, find_correctness
 from clueline.data.readers.table.evidence import is_answer, is_plain, overlap
 from clueline.data.readers.table.guessing import Guesses, Guessing
 from clueline.data.readers.table.names import (
@@ -43,7 +45,8 @@ from clueline.data.readers.table.names import (
     words,
 )
 from clueline.data.readers.table.read import SERIES_BY_KEY, SHEET
-from clueline.data.readers.table.reshape import LISTS, LOGITS, SERIES, SUM_TOLERANCE
+from clueline.data.readers.table.reshape import LISTS, LOGITS, ROW, SERIES, SUM_TOLERANCE
+from clueline.data.readers.table.scales import ask_for_scale, range_of
 from clueline.data.store.answer_states import SCORES
 
 NO_FLAG = {"reason", "cause", "type"}  # words with which a name says why, and not whether
@@ -74,15 +77,26 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
     state = Guessing(table, stated, graded)
-    for step in (_flags, _forecast, _chosen, _answers, find_correctness, _options, _confidences, _groups, _questions):
+    steps = (_read_lists, _flags, _forecast, _chosen, _answers, find_correctness, _options, _confidences, _groups, _questions)
+    for step in steps:
         step(state)
     _repeats(state, known=repeats)
+    # Where nothing can be stated that says what is right, the answers to other questions would make figures of nothing.
+    unanswerable = [problem for problem in state.result.unclear if problem.reason == UNKNOWN and not problem.choices]
+    state.result.unclear = unanswerable or state.result.unclear
     for column in state.free:
         state.take("attribute", column.name, "")
         state.result.read_as.pop(column.name, None)  # an attribute is what the file says
     names = tuple(name for name, column in state.columns.items() if column.present)
     state.result.mapping = replace(stated, columns=names, roles=state.roles)
     return state.result
+
+
+def _read_lists(state: Guessing) -> None:
+    """Read each list of reference answers as an answer line, which accepts any of them."""
+    for column in [state.columns[name] for name in state.roles.get("answer", ())] or state.named("answer"):
+        if column.is_list:
+            state.read_as(column.name, [text and answer_line(listed(text) or [text]) for text in column.texts])
 
 
 def _flags(state: Guessing) -> None:
@@ -143,7 +157,9 @@ def _forecast(state: Guessing) -> None:
     of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
     if not outcomes and of_yes:
         outcomes = [c for c in state.free if c.is_two_valued and says_nothing(c.name) and not c.is_index and len(c.distinct) > 1]
-    if state.has("outcome", "correct", "guess") or len(outcomes) != 1:
+    if state.has("outcome", "correct", "guess") or (len(outcomes) != 1 and _ask_whether_forecasts(state)):
+        return
+    if len(outcomes) != 1:
         return
     judged = [column for column in state.named("correct") if is_plain(column) and column.says_truth]
     if state.named("guess") or state.named("answer") or judged:
@@ -154,6 +170,32 @@ def _forecast(state: Guessing) -> None:
         state.asked_outcome = True
         return
     state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
+
+
+def _ask_whether_forecasts(state: Guessing) -> bool:
+    """Ask whether a prediction between 0 and 1 is the probability of what a column of true and false says; return whether."""
+    if state.has("answer", "confidence") or any(column.says_truth for column in state.named("correct")):
+        return False
+    named = [*state.named("guess"), *state.named("confidence")]
+    shares = [c for c in named if c.scale == "unit" and len(c.distinct) > 2 and any(value % 1 for value in c.numbers)]
+    truths = [c for c in (*state.named("answer"), *state.named(EITHER)) if c.says_truth and len(c.distinct) == 2]
+    truths = [column for column in truths if {text.lower() for text in column.distinct} <= YES_AND_NO]
+    if len(shares) != 1 or len(truths) != 1 or any(map(is_answer, state.named("guess"))):
+        return False
+    (share,), (came_true,) = shares, truths
+    said = " or ".join(came_true.distinct)
+    reason = (
+        f"{came_true.name} says {said}, and {share.name} is between 0 and 1: is that the probability of {_yes_of(came_true)}?"
+    )
+    state.ask(reason, ("outcome", "correct"), truths)
+    state.ask(f"is this a probability of what {came_true.name} says?", ("confidence",), shares)
+    state.asked_outcome = True
+    return True
+
+
+def _yes_of(column: Column) -> str:
+    """Return what a column of yes and no says for yes."""
+    return next(text for text in column.distinct if truth(text) == 1)
 
 
 def _chosen(state: Guessing) -> None:
@@ -204,9 +246,6 @@ def _answers(state: Guessing) -> None:
     def plain(role: str) -> list[Column]:
         return [column for column in state.named(role) if is_answer(column)]
 
-    for column in [state.columns[name] for name in state.roles.get("answer", ())] or state.named("answer"):
-        if column.is_list:
-            state.read_as(column.name, [text and answer_line(listed(text) or [text]) for text in column.texts])
     references = [stated] if (stated := state.column("answer")) else plain("answer")
     guesses = [stated] if (stated := state.column("guess")) else plain("guess")
     offered = _option_columns(state)
@@ -336,12 +375,18 @@ def option_name(name: str, labels: Iterable[str]) -> str | None:
     'b'
     """
     labels = {*labels}
+    letters = [word for word in words(name) if len(word) == 1]
+    forms = (_option_word(name, labels), answer(name), letters[0] if len(letters) == 1 else "")
+    forms = (*forms, _option_word(name.rpartition(".")[2], labels))
+    return next((form for form in forms if form in labels), None)
+
+
+def _option_word(name: str, labels: Set[str]) -> str:
+    """Return the only word of a name that is not about options in general; blank if there are several."""
     named = [word for word in re.findall(r"[^\W_]+", name.lower()) if word not in OPTION_WORDS]
     if {"0", "1"} <= labels:
         named = [OF_BINARY.get(word, word) for word in named]
-    letters = [word for word in words(name) if len(word) == 1]
-    forms = (named[0] if len(named) == 1 else "", answer(name), letters[0] if len(letters) == 1 else "")
-    return next((form for form in forms if form in labels), None)
+    return named[0] if len(named) == 1 else ""
 
 
 def _sum_to_one(columns: Sequence[Column]) -> bool:
@@ -402,21 +447,7 @@ def _ask_what_it_means(state: Guessing, column: Column) -> None:
         cells = counted(column.distinct[column.filler], "cell holds", "cells hold")
         reason = f"{cells} {column.filler}, which is no confidence: was none stated there?"
         state.ask(reason, columns=[column], hint="words", choices=[f"{column.filler}=none"])
-    range_ = _range(column)
-    meant = {text for text in column.distinct if text.lower() in known} - {column.filler}
-    if state.stated.percent is None and column.scale == "unclear" and not meant:
-        if column.points:
-            reason = "as on a scale: which probability does each mean? As the role certainty, only their order counts"
-            choices = [f"{point}=?" for point in column.points]
-            state.ask(f"{range_}, {reason}", columns=[column], hint="words", choices=choices)
-        else:
-            state.ask(f"{range_}: are these percentages?", columns=[column], hint="percent")
-    elif column.scale == "none" and column.is_numeric:
-        state.ask(f"{range_}: these are neither probabilities nor percentages", SCORES, [column])
-
-
-def _range(column: Column) -> str:
-    return f"its numbers run from {min(column.numbers):g} to {max(column.numbers):g}" if column.numbers else ""
+    ask_for_scale(state, column)
 
 
 def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequence[Column]) -> None:
@@ -476,13 +507,14 @@ def _only_percentages(column: Column) -> list[str | None]:
 
 def _scores(state: Guessing, named: Sequence[Column]) -> None:
     """Find numbers that are no probabilities. The name says whether they grow with how sure the model is, or it is asked."""
-    scored = [(role, column) for column in state.free if column.is_numeric for role in SCORES if column.name_says(role)]
+    numeric = [column for column in state.free if column.is_numeric and not state.is_of_part(column)]
+    scored = [(role, column) for column in numeric for role in SCORES if column.name_says(role)]
     for role, column in scored:
         direction = "high" if SCORES[role] > 0 else "low"
         state.take(role, column.name, f"by its name: no probability, but a score that is {direction} where the model is sure")
     for column in named if not scored else ():
         if column.is_numeric and column.scale == "none":
-            state.ask(f"{_range(column)}: is the model sure where they are high, or where they are low?", SCORES, [column])
+            state.ask(f"{range_of(column)}: is the model sure where they are high, or where they are low?", SCORES, [column])
     others = [c for c in state.free if c.scale == "unit" and len(c.distinct) > 2 and not {*tokens(c.name)} & NO_CONFIDENCE]
     others = [c for c in others if not roles_of(c.name) or c.name_says(SCORE)]
     if scored and others:
@@ -534,6 +566,7 @@ def _questions(state: Guessing) -> None:
     """Find the id and the text of the question."""
     if not state.has("question"):
         texts = [c for c in state.named("question") if not c.is_numeric and not c.is_list and len(c.distinct) > 1]
+        texts = [column for column in texts if not state.is_of_part(column)]
         if not texts:
             texts = [c for c in state.free if not roles_of(c.name) and _all(c, lambda text: " " in text and "?" in text)]
             texts = texts if len(texts) == 1 else []
@@ -543,6 +576,9 @@ def _questions(state: Guessing) -> None:
     if state.has("question_id"):
         return
     text = state.column("question")
+    if text is None and ROW in state.columns:
+        state.take("question_id", ROW, "the numbers of the rows; no column names the questions")
+        return
     for column in state.named("question_id", NO_QUESTION):
         whole = all(not value % 1 for value in column.numbers)
         if len(column.present) == state.rows and len(column.distinct) > 1 and whole and _identifies(state, column, text):

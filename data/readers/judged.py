@@ -81,6 +81,9 @@ def _add(log: EvaluationLog, question: str, answer: dict[str, Any], place: str, 
     if not isinstance(verdict, dict):
         log.skip(STATED, NOT_JUDGED, name)
         return None
+    if "correct" not in verdict and verdict and all(isinstance(opinion, dict) for opinion in verdict.values()):
+        judges = ", ".join(map(str, verdict))[:200]
+        raise refuse(log.name, f"each answer has verdicts of several judges ({judges}); keep that of one in judge_response")
     text, right = answer.get("question"), verdict.get("correct_answer")
     log.add_question(question, text if isinstance(text, str) else None, None if right is None else str(right), place)
     correct = verdict.get("correct")

@@ -42,23 +42,32 @@ These rules decide the rest:
   questions are of one dataset: what their paths have in common is its name, and what they differ by is the model. A table there
   that has only questions adds what it says to the answers, by their ids.
 - **Runs.** Each column of confidences is a run, whose elicitation is the name of the column. So is each model, and each day if
-  the model answered the same questions on several. Without a column of models, the model is named after the file. Columns
-  of several models, such as `gpt-4o_answer` and `gpt-4o_confidence` beside those of another, `confidence_a` and `correct_a`, or
-  columns that are called like models, become rows of each, and so do lists of predictions in JSON. If the names are those of
-  no known models, you are asked what they are. Columns of people are left alone. Rows of one
-  question with several samples or told thresholds are samples of one run; the threshold is an attribute.
+  the model answered the same questions on several. Without a column of models, the model is named after the file. Columns of
+  several models, such as `gpt-4o_answer` and `gpt-4o_confidence` beside those of another, `confidence_a` and `correct_a`, or
+  columns that are called like models, become rows of each, and so do lists of predictions in JSON. If the names are those of no
+  known models, you are asked what they are. Columns of people are left alone. Rows of one question with several samples or told
+  thresholds are samples of one run; the threshold is an attribute.
 - **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
-  holds percentages. `8/10` and `85 out of 100` are percentages, and so are texts with one percentage each, such as `High
-  (85%)`. Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as -1, which
-  may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence. A column that is above
-  one half exactly where one of two answers is guessed, as `predict_proba` writes it, is the probability of that answer, and is
-  turned to the guess.
+  holds percentages, if one exceeds 50, a sign or the name of the column says so. Other scales are asked about, with the mean
+  that each would give: ten points, five points, or another maximum. Numbers of which some are shares and others can only be
+  percentages are asked about, too. `8/10` and `85 out of 100` are percentages, and so are texts with one percentage each, such
+  as `High (85%)`. Words mean what you state, and so do the points of a scale, such as 1 to 5, and a negative number, such as
+  -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence. A column that
+  is above one half exactly where one of two answers is guessed, as `predict_proba` writes it, is the probability of that
+  answer, and is turned to the guess.
 - **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
-  lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1` or
-  lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if no
-  column says which, of the most probable one.
+  lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1`
+  or lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if
+  no column says which, of the most probable one.
 - **Scores.** A number that is no probability, such as an entropy, is a run of its own if no column is a confidence and its name
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
+- **Evidence of right and wrong.** Flags are read with their negation: `is_not_attempted`, `unanswered` and `did_not_attempt`
+  say what was not answered, `incorrect` and `not_correct` what is wrong, `unparsed` what could not be read. Columns that grade
+  and contradict each other are asked about, with what each gives. A column that says the same of all answers is never taken
+  because it agrees with texts; if its name says that it grades, and comparing texts tells right answers from wrong ones, it is
+  asked about. Nor is a count of tokens, a list of options or the name of a file taken for an answer, a question or a grade, or
+  a figure of the whole file for the grade of an answer. Grades in a list in each row, such as `[{"name": "correct", "score":
+  1}]` in `scores` or `annotations`, are columns; where they cannot be read beyond doubt, they are asked about.
 - **Right and wrong.** Yes and no in several languages, C and I, ✓ and ✗, 0 and 100, numbers from 0 to 1, or the last `[RESULT]
   1` of a judge. If no column says it, guesses that are labels (letters, yes and no, few classes) are compared with the
   reference answer, which may be "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two
@@ -67,13 +76,15 @@ These rules decide the rest:
 - **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,
   gets a row for each answer. Lists of responses, and of their grades or confidences, become rows. Of lists of answers beside
   their probabilities, the most probable one is the guess. Rows that sum up others (Mean, Total, ...), and records of a log
-  whose `type` has no answers, are left out and named. Fields of JSON in a column of outputs are columns. Where a JSON document
-  has rows below several keys, their keys are a column: models, or you are asked. JSON files with one answer each are the rows
-  of one table.
+  whose `type` has no answers, are left out and named. Columns may be parted by spaces, if all lines have as many. Fields of
+  JSON in a column of outputs are columns. Where a JSON document has rows below several keys, their keys are a column: models,
+  or you are asked. JSON files with one answer each are the rows of one table, also if an answer has a list of sources or
+  samples. A table of questions beside tables of answers is joined to these by the ids, and its further columns are attributes
+  of questions; so is a column of passages or documents that several questions share.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
-  other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that contradicts
-  this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
+  other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that
+  contradicts this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
 - **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`, and `refused` in place of a confidence. A
   blank guess is unparsed, unless a column says that it is right or wrong. A column of errors, with a text or yes where nothing
   was answered, says which calls failed.

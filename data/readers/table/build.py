@@ -48,7 +48,9 @@ from clueline.data.readers.table.cells import (
 )
 from clueline.data.readers.table.columns import Column as Values
 from clueline.data.readers.table.columns import Table
-from clueline.data.readers.table.roles import Guesses, options_named
+from clueline.data.readers.table.guessing import Guesses
+from clueline.data.readers.table.names import has_word
+from clueline.data.readers.table.roles import options_named
 from clueline.data.store.answer_states import SCORES
 
 SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
@@ -61,6 +63,8 @@ NO_PERCENTAGES = "no number in this column exceeds 1 ({:g} is the greatest), so 
 # Roles of a large CSV that is read in place.
 IN_PLACE = {"question_id", "question", "choices", "answer", "category", "guess", "correct", "confidence", "model", "elicitation"}
 IN_PLACE |= {"sample", "dataset", "attribute"}
+# Words of what several questions are about, which are no independent ones.
+OF_GROUPS_OF_QUESTIONS = frozenset(["passage", "context", "document", "article", "story", "paragraph", "chapter", "cluster"])
 UNREADABLE = "no confidence could be read"
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst|zip))+$", re.IGNORECASE)
 
@@ -331,17 +335,25 @@ class Builder:
     def attributes(self, ids: Sequence[str], taken: Set[str]) -> tuple[list[str], list[str]]:
         """Return the columns that become attributes of questions, and of responses.
 
-        An attribute of questions has one value for each of them, although they are answered several times. Those in ``taken``
-        are attributes of responses already.
+        An attribute of questions has one value for each of them, although they are answered several times, or is named after
+        what several questions share, such as a passage. Those in ``taken`` are attributes of responses already.
         """
         names = [name for role in ("attribute", "threshold") for name in self.mapping.roles.get(role, ())]
-        of_questions = [name for name in names if name in self.table.of_questions and safe_name(name) not in taken]
+        known = (name for name in names if name in self.table.of_questions or self.groups_questions(name, ids))
+        of_questions = [name for name in known if safe_name(name) not in taken]
         for name in names if len({*ids}) <= len(ids) / 2 else ():
             pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
             varies = len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1
             if varies and safe_name(name) not in taken and name not in of_questions:
                 of_questions.append(name)
         return of_questions, [name for name in names if name not in of_questions]
+
+    def groups_questions(self, name: str, ids: Sequence[str]) -> bool:
+        """Whether a column says which passage, or the like, a question is about: one for each question, shared by several."""
+        pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
+        groups = {value for _, value in pairs if value is not None}
+        shared = 1 < len(groups) <= len({*ids}) / 2
+        return shared and len(pairs) == len({*ids}) and has_word(name, OF_GROUPS_OF_QUESTIONS)
 
 
 def _stage_questions(

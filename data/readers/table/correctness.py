@@ -27,10 +27,11 @@ from clueline.data.readers.table.evidence import (
     unread_grades,
 )
 from clueline.data.readers.table.guessing import Guessing
-from clueline.data.readers.table.names import OF_FIGURES, OTHERS_CORRECT, has_word, roles_of, says_nothing, tokens
+from clueline.data.readers.table.names import OF_FIGURES, OF_PERSONS, OTHERS_CORRECT, has_word, roles_of, says_nothing, tokens
 
 MIN_COMPARED = 10  # guesses of which one at least should be right
-OF_INTERVALS = frozenset({"lower", "upper", "low", "high", "interval"})
+# Words of columns that hold no answers: those of intervals, and of people.
+NO_ANSWERS = OF_PERSONS | {"lower", "upper", "low", "high", "interval", "person", "people", "rater"}
 OF_GROUPS = ("model", "dataset", "category", "sample")  # roles of columns of which a figure may be repeated in each row
 OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
 UNKNOWN = "no column is certain to say whether answers are right, or to hold answers or reference answers"
@@ -206,8 +207,8 @@ def _ask_for_answers(state: Guessing, two_valued: Sequence[Column]) -> None:
         state.ask(reason, ("answer", "correct"), labels)
         return
     for known, role, what in ((reference, "guess", "model's answer"), (guess, "answer", "reference answer")):
-        texts = [c for c in state.free if known and is_answer(c) and not roles_of(c.name) and overlap(c, known) > 0.5]
-        if texts := [c for c in texts if not has_word(c.name, OF_INTERVALS)]:
+        unnamed = [c for c in state.free if is_answer(c) and not roles_of(c.name) and not has_word(c.name, NO_ANSWERS)]
+        if texts := [column for column in unnamed if known and _has_answers_of(column, known)]:
             state.ask(f"which column is the {what}, or says whether it is right?", [role], texts)
             return
     if reference and reference.is_two_valued and "answer" not in state.stated.roles and not state.has("guess", "options"):
@@ -215,6 +216,11 @@ def _ask_for_answers(state: Guessing, two_valued: Sequence[Column]) -> None:
         state.ask(OUTCOME_OR_GRADE, ("outcome", "correct"), [reference])
         return
     state.ask(UNKNOWN, columns=two_valued, choices=_choices(two_valued))
+
+
+def _has_answers_of(column: Column, known: Column) -> bool:
+    """Whether a column has the same answers as another one. Numbers may be the same by chance: both must have each other's."""
+    return overlap(column, known) > 0.5 and (not column.is_numeric or overlap(known, column) > 0.5)
 
 
 def _grades_in_words(state: Guessing, column: Column) -> None:

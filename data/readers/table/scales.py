@@ -28,7 +28,7 @@ def ask_for_scale(state: Guessing, column: Column) -> None:
         return
     elif column.scale == "unclear" and column.points:
         _ask_for_points(state, column)
-    elif _is_mixed(column):
+    elif column.scale != "unit" and _is_mixed(column):
         state.ask(_mixed(column), columns=[column], hint="percent")
     elif column.scale == "unclear" or (column.scale == "percent" and not _is_surely_percent(column)):
         _ask_which(state, column)

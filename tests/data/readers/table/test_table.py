@@ -34,6 +34,8 @@ ROWS = [
     {"question": "Which sea?", "gold": "Red Sea", "prediction": "Dead Sea", "confidence": "", "correct": "no"},
 ]
 
+SCALES_OF_10 = ("confidence_of_10", "confidence_of_100", "certainty")  # what numbers up to 10 can be
+
 
 def answers(store, report):
     snapshot = store.snapshot()
@@ -134,7 +136,7 @@ def test_spellings_of_confidences(read, tmp_path, spellings, expected):
     ("spellings", "hint", "choices"),
     [
         (["85", "0.4", "5", "100"], "percent", ()),
-        (["2.5", "5", "9", "10"], "percent", ()),
+        (["2.5", "5", "9", "10"], "column", tuple(f"{role}=confidence" for role in SCALES_OF_10)),
         (["10", "1", "5", "9", "5"], "words", ("1=?", "5=?", "9=?", "10=?")),
         (["0.5", "-1", "0.7"], "words", ("-1=none",)),
         (["50", "-1", "70"], "words", ("-1=none",)),

@@ -66,8 +66,8 @@ These rules decide the rest:
   and contradict each other are asked about, with what each gives. A column that says the same of all answers is never taken
   because it agrees with texts; if its name says that it grades, and comparing texts tells right answers from wrong ones, it is
   asked about. Nor is a count of tokens, a list of options or the name of a file taken for an answer, a question or a grade, or
-  a figure of the whole file for the grade of an answer. Grades in a list in each row, such as `[{"name": "correct", "score":
-  1}]` in `scores` or `annotations`, are columns; where they cannot be read beyond doubt, they are asked about.
+  a figure of the whole file for the grade of an answer. Grades in a list in each row, with a `name` and a `score` or
+  `value`, as in `scores` or `annotations`, are columns; where they cannot be read beyond doubt, they are asked about.
 - **Right and wrong.** Yes and no in several languages, C and I, ✓ and ✗, 0 and 100, numbers from 0 to 1, or the last `[RESULT]
   1` of a judge. If no column says it, guesses that are labels (letters, yes and no, few classes) are compared with the
   reference answer, which may be "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two
@@ -98,6 +98,7 @@ JUDGED = {"answer", "correct", "wrong", "outcome"}  # roles that say what is rig
 KNOWN = {"question", "answer", "model", "confidence"}  # roles that speak for a table of answers, although it may lack these
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
+MIN_FILES = 3  # files of one question each from which they are the rows of one table
 SHOWN_ROWS, MAX_SHOWN_COLUMNS, MAX_SHOWN_LENGTH = 5, 60, 80  # of a table of which the role of a column is asked
 _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read once, to be recognised and to be imported
 
@@ -213,6 +214,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         if answered := [part.name for part in tables.values() if _join_questions(other, part)]:
             staging.report.lines.append(f"{other.name}: the questions of {', '.join(answered)}"[:500])
             skipped.remove(other)
+    tables = _with_rows_of_one_question(tables)
     contents = {path: _questions_of(part, options) for path, part in tables.items()}
     for path, names in names_by_path(stem_of(incoming.name), contents).items():
         with staging.report.collecting():
@@ -222,6 +224,36 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {listed}")
     if not seen:
         raise refuse(incoming.name, "no file in it is a table of answers", hint="format")
+
+
+def _with_rows_of_one_question(tables: dict[str, Incoming]) -> dict[str, Incoming]:
+    """Let files of one question each, with the same columns, be one table: otherwise each would become a dataset."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for path, part in tables.items():
+        read = _read(part)
+        if len(read) == 1 and read[0].delimiter is None and _only_question(read[0]):
+            alike.setdefault((path.rpartition("/")[0], *sorted(read[0].columns)), []).append(path)
+    kept = dict(tables)
+    for (folder, *_), paths in alike.items():
+        questions = {_only_question(_read(tables[path])[0]) for path in paths}
+        if len(paths) >= MIN_FILES and len(questions) == len(paths):
+            first, *others = (_read(tables[path])[0] for path in paths)
+            columns = {name: [cell for table in (first, *others) for cell in table.columns[name]] for name in first.columns}
+            places = [f"{path}, {place}" for path, table in zip(paths, (first, *others), strict=True) for place in table.places]
+            _tables[tables[paths[0]]] = [replace(first, columns=columns, places=places)]
+            kept = {path: part for path, part in kept.items() if path not in paths}
+            kept[folder or paths[0]] = tables[paths[0]]
+    return kept
+
+
+def _only_question(table: Table) -> str | None:
+    """Return the question of a table whose rows are all about one; None if they are about several, or the table names none."""
+    columns = [Column(name, cells) for name, cells in table.columns.items()]
+    ids = [column for column in columns if column.name_says("question_id")]
+    named = [column for column in columns if column.name_says("question")] or ids
+    if not named or any(len(column.distinct) > 1 for column in (*ids, *named)):
+        return None
+    return next((text for column in named for text in column.distinct), None)
 
 
 def _join_questions(other: Incoming, answers: Incoming) -> bool:

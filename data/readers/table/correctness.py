@@ -32,6 +32,7 @@ from clueline.data.readers.table.names import OF_FIGURES, OF_PERSONS, OTHERS_COR
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words of columns that hold no answers: those of intervals, and of people.
 NO_ANSWERS = OF_PERSONS | {"lower", "upper", "low", "high", "interval", "person", "people", "rater"}
+REWARDS = frozenset({"reward", "rewards"})  # words of grades that need not be right or wrong
 OF_GROUPS = ("model", "dataset", "category", "sample")  # roles of columns of which a figure may be repeated in each row
 OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
 UNKNOWN = "no column is certain to say whether answers are right, or to hold answers or reference answers"
@@ -134,7 +135,7 @@ def _find_unnamed(state: Guessing, of_answers: Sequence[Column], agreed: Sequenc
         state.take("correct", verdicts[0].name, "it says correct and incorrect")
     elif agreed is None and graded:
         _grades_in_words(state, graded[0])
-    elif unnamed := unnamed_grades(state.free):
+    elif unnamed := [*unnamed_grades(state.free), *(c for c in of_answers if has_word(c.name, REWARDS) and len(c.distinct) > 1)]:
         _ask_about_grades(state, [*map(grading_of, unnamed)])
     elif unread := unread_grades(state.free):
         _ask_about_lists(state, unread)
@@ -175,8 +176,8 @@ def _ask_about_grades(state: Guessing, gradings: Sequence[Grading]) -> None:
     """Ask whether columns that stand among grades say whether answers are right, and say what each would give."""
     by_text = _figure_by_text(state)
     figures = "; ".join(grading.figure for grading in gradings)
-    reason = f"these stand among grades, but no name says that they are of right and wrong: {figures}{by_text}; which one counts?"
-    choices = [grading.choice for grading in gradings]
+    reason = f"these may be grades, but it is not certain that they are of right and wrong: {figures}{by_text}; which one counts?"
+    choices = [grading.choice for grading in gradings if grading.column.says_truth]
     # Where every column of grades is an attribute, the texts decide.
     choices += [f"attribute={gradings[0].column.name}"] if by_text and len(gradings) == 1 else []
     state.ask(reason[:400], choices=choices)

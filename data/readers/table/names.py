@@ -108,6 +108,7 @@ NO_CONFIDENCE = _set("""
     annotator user people person crowd difficulty temperature top parse format wrong error false incorrect no not bin
     bucket decile rank tok prompt text time second count length target told expected gap diff delta change baseline
     prior unanswerable fehler schwelle toxicity rouge bleu similarity relevance faithfulness readability latency rt cost
+    reward rewards
 """)
 # Words with which "correct" is not about this answer.
 OTHERS_CORRECT = _set("""

@@ -376,8 +376,8 @@ def option_name(name: str, labels: Iterable[str]) -> str | None:
     """
     labels = {*labels}
     letters = [word for word in words(name) if len(word) == 1]
-    forms = (_option_word(name, labels), answer(name), letters[0] if len(letters) == 1 else "")
-    forms = (*forms, _option_word(name.rpartition(".")[2], labels))
+    letter, last = letters[0] if len(letters) == 1 else "", name.rpartition(".")[2]
+    forms = (_option_word(name, labels), answer(name), letter, _option_word(last, labels))
     return next((form for form in forms if form in labels), None)
 
 

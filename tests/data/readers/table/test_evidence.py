@@ -378,6 +378,27 @@ def test_a_file_for_each_question_is_a_row_of_one_dataset(store, tmp_path, form)
     assert snapshot.rows(f"select count(*), sum(correct) from {snapshot.responses(report.runs)}") == [(40, sum(RIGHT))]
 
 
+def test_files_with_the_samples_of_a_question_each_are_one_table(store, tmp_path):
+    for n in range(8):
+        rows = [
+            {"question": f"Which {n}?", "sample": k, "response": f"x{k}", "correct": k < n % 4, "confidence": 0.5}
+            for k in range(3)
+        ]
+        write(tmp_path / "runs" / f"query_{n}.json", rows)
+    report = put(store, tmp_path / "runs", model="m")
+    snapshot = store.snapshot()
+    assert (len(report.datasets), len(report.runs)) == (1, 1)
+    assert snapshot.rows("select count(*) from questions") == [(8,)]
+    assert snapshot.rows(f"select count(*), sum(correct) from {snapshot.responses(report.runs)}") == [(24, 12)]
+
+
+def test_rewards_that_are_no_grades_of_right_and_wrong_are_asked_about(read, tmp_path):
+    rows = rows_of(completion=lambda n: "AB"[n % 2], answer=lambda n: "A", reward=lambda n: [0, 0.2, 1][n % 3])
+    (problem,) = asked(read, write(tmp_path / "in.csv", rows))
+    assert problem.choices == ("correct=reward", "attribute=reward")
+    assert "20 of 40 right" in problem.reason
+
+
 # -- scales --------------------------------------------------------------------------------------------------------------
 
 

@@ -1,11 +1,13 @@
 """What says which answers are right, and on which scale confidences are: no other figure in silence, but a question."""
 
 import json
+import shlex
 
 import pytest
+
 from clueline.data.importing.report import Refused
 from clueline.data.readers.table.names import roles_of
-
+from clueline.data.store import open_store
 from tests.helpers.bundle_factory import put, table
 
 ROWS = range(40)
@@ -429,6 +431,27 @@ def test_a_scale_that_numbers_do_not_show_is_asked(read, tmp_path, numbers, offe
     assert mean_confidence(read(path, mapping=mapping, model="m")) == pytest.approx(share)
 
 
+def test_whole_points_may_be_a_scale_or_mean_something_each(read, tmp_path):
+    path = write(tmp_path / "in.csv", on_scale("7", "9", "10", "1"))
+    (problem,) = asked(read, path)
+    assert (problem.hint, problem.choices) == ("words", ("1=?", "7=?", "9=?", "10=?"))
+    assert "confidence_of_10" in problem.reason
+    assert mean_confidence(read(path, columns=(("confidence_of_10", "confidence"),), model="m")) == pytest.approx(0.675)
+
+
+def test_the_command_that_is_proposed_gives_the_figures(cli, tmp_path):
+    path = write(tmp_path / "in.csv", on_scale("7.0", "9.0", "10.0", "1.0"))
+    refused = cli("import", path, "--model", "m", store=tmp_path / "own")
+    assert refused.returncode == 1
+    command = next(line for line in refused.stderr.splitlines() if line.startswith("For example: "))
+    arguments = shlex.split(command)
+    assert arguments[-2:] == ["--column", "confidence_of_10=confidence"]
+    assert cli("import", path, "--model", "m", *arguments[-2:], store=tmp_path / "own").returncode == 0
+    snapshot = open_store(tmp_path / "own").snapshot()
+    (run,) = (run for (run,) in snapshot.rows("select run from runs where model = 'm'"))
+    assert snapshot.rows(f"select avg(confidence) from {snapshot.responses([run])}") == [(pytest.approx(0.675),)]
+
+
 @pytest.mark.parametrize(
     ("numbers", "name", "share"),
     [
@@ -540,3 +563,16 @@ def test_log_probabilities_of_the_options_are_a_distribution(read, tmp_path):
     assert reading.runs == [("m", "options")]
     assert right(reading) == RIGHT
     assert {round(row[1], 6) for row in answers(reading)} == {round(1 / (1 + 2.718281828459045**-1.25), 6)}
+
+
+def test_a_folder_of_a_moment_is_below_that_of_the_model(store, tmp_path):
+    """As a harness writes its details: the model and the task are in the path."""
+    for task, model in (("towns", "m7"), ("rivers", "m7"), ("rivers", "m8")):
+        rows = rows_of(query=lambda n, task=task: f"{task} {n}?", acc=lambda n: int(RIGHT[n]), text=free_text)
+        write(
+            tmp_path / "out" / "details" / "lab" / model / "2026-05-01T10-00-00" / f"details_{task}|0_2026-05-01T10-00-00.jsonl",
+            rows,
+        )
+    put(store, tmp_path / "out")
+    named = store.snapshot().rows("select dataset, model from runs order by 1, 2")
+    assert named == [("rivers-0", "lab/m7"), ("rivers-0", "lab/m8"), ("towns-0", "lab/m7")]

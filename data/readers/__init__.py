@@ -76,7 +76,7 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     if not matches and (reader := _reader_of_list(incoming)):
         return reader
     others = {reader.FORMAT.key for reader in matches}
-    table: Any = readers()[LAST]  # which alone has ``takes`` and ``is_stated``
+    table: Any = readers()[LAST]  # which alone has ``takes``, ``is_stated`` and ``is_incomplete``
     if (
         table.takes(incoming, options, others)
         if others and others <= BY_COMMON_COLUMNS
@@ -85,6 +85,9 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
         return cast(Reader, table)
     if len(matches) == 1:
         return matches[0]
+    is_document = _is_other_document(incoming) or isinstance(incoming.document, list)
+    if not matches and (is_document or not incoming.unreadable) and table.is_incomplete(incoming):
+        return cast(Reader, table)
     if not matches and incoming.unreadable and not _is_other_document(incoming):
         raise incoming.unreadable
     if matches:

@@ -106,7 +106,7 @@ _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read 
 def recognises(incoming: Incoming) -> bool:
     folder = incoming.folder
     if folder is None:
-        return _is_table(incoming) or _says_something(incoming)
+        return _is_table(incoming)
     own = [path for path in folder.glob("questions.*") if "question_id" in incoming.part(path).columns]
     like_bundle = (folder / "responses").is_dir() or bool(own)
     return not like_bundle and any(_is_table(part) for part in _parts(folder, incoming))
@@ -117,6 +117,17 @@ def is_stated(incoming: Incoming, options: ImportOptions) -> bool:
     with suppress(Refused):
         return incoming.folder is None and any(_stated(table, options).roles for table in _read(incoming))
     return False
+
+
+def is_incomplete(incoming: Incoming) -> bool:
+    """Whether a file that no reader recognises is a table with something of answers, of which this one can say what it lacks."""
+    with suppress(Refused):
+        return incoming.folder is None and any(map(_has_something_of_answers, _read(incoming)))
+    return False
+
+
+def _has_something_of_answers(table: Table) -> bool:
+    return not table.columns.keys() >= OWN and bool(KNOWN & guess_roles(table, ColumnMapping()).mapping.roles.keys())
 
 
 def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
@@ -149,13 +160,6 @@ def _is_table(incoming: Incoming) -> bool:
     """Whether a file holds a table of answers. A workbook counts as one: no other reader can say what is wrong with it."""
     with suppress(Refused):
         return incoming.is_workbook or any(map(_is_of_answers, _read(incoming)))
-    return False
-
-
-def _says_something(incoming: Incoming) -> bool:
-    """Whether a table holds something that is known of answers, so that the reader can say what it lacks."""
-    with suppress(Refused):
-        return any({*guess_roles(table, ColumnMapping()).mapping.roles} & KNOWN for table in _read(incoming))
     return False
 
 

@@ -183,10 +183,8 @@ def _ask_whether_forecasts(state: Guessing) -> bool:
     if len(shares) != 1 or len(truths) != 1 or any(map(is_answer, state.named("guess"))):
         return False
     (share,), (came_true,) = shares, truths
-    said = " or ".join(came_true.distinct)
-    reason = (
-        f"{came_true.name} says {said}, and {share.name} is between 0 and 1: is that the probability of {_yes_of(came_true)}?"
-    )
+    stated, yes = " or ".join(came_true.distinct), _yes_of(came_true)
+    reason = f"{came_true.name} says {stated}, and {share.name} is between 0 and 1: is that the probability of {yes}?"
     state.ask(reason, ("outcome", "correct"), truths)
     state.ask(f"is this a probability of what {came_true.name} says?", ("confidence",), shares)
     state.asked_outcome = True

@@ -158,9 +158,9 @@ def test_a_constant_grade_that_nothing_contradicts_counts(read, tmp_path, grade)
 
 def rollout(n):
     """A row as environments of reinforcement learning write it."""
-    said = [{"role": "assistant", "content": free_text(n)}]
+    turns = [{"role": "assistant", "content": free_text(n)}]
     return {
-        "example_id": n, "prompt": [{"role": "user", "content": f"Which number is {n}?"}], "completion": said, "answer": str(n),
+        "example_id": n, "prompt": [{"role": "user", "content": f"Which number is {n}?"}], "completion": turns, "answer": str(n),
         "reward": float(RIGHT[n]), "is_completed": True, "is_truncated": False, "info": {},
         "metrics": {"correct_answer": float(RIGHT[n]), "num_turns": 1.0}, "token_usage": {"input_tokens": 5, "output_tokens": 9},
     }  # fmt: skip

@@ -94,7 +94,7 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
         keys = ", ".join(sorted(reader.FORMAT.key for reader in matches))
         raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
     reason = f"the format is not recognised ({_content(incoming)}); this version reads: {known}"
-    offers = [f"{offer}." for offer in offers_of(incoming.name, incoming.columns, options.offered)]
+    offers = [f"{offer}; name it to use it." for offer in offers_of(incoming.name, incoming.columns, options.offered)]
     raise Refused([Problem(incoming.name, None, None, None, reason, "format")], advice=offers)
 
 

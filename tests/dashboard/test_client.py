@@ -193,7 +193,8 @@ def test_a_mapping_is_kept_offered_and_named(client):
     assert client.upload(frame, dataset="mapped", model="m", save_mapping="lab-harness", **stated).mapping == "lab-harness"
     with pytest.raises(ClientError) as refused:
         client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n")
-    assert "answers.parquet: the mapping lab-harness of open fits these columns, and was not used." in str(refused.value)
+    offer = "the mapping lab-harness of open fits these columns, and was not used; name it to use it."
+    assert f"answers.parquet: {offer}" in str(refused.value)
     later = client.upload(frame.with_columns(x1=pl.lit(0.5)), dataset="mapped", model="n", mapping="lab-harness")
     assert (later.new, later.mapping) == (True, "lab-harness")
     wider = frame.with_columns(x1=pl.lit(0.25), note=pl.lit("x"))

@@ -347,7 +347,8 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         offers = _offers(table, guesses, options)
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
-            raise Refused(guesses.unclear, advice=[f"{offer}." for offer in offers], tables=[_first_rows(table, guesses)])
+            ways_out = [f"{offer}; name it to use it." for offer in offers]
+            raise Refused(guesses.unclear, advice=ways_out, tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
         for offer in offers:
             staging.report.warn(offer, "mapping")

@@ -99,7 +99,8 @@ def test_a_file_that_asks_for_columns_is_told_of_the_mapping(server):
     table = TABLE.replace("confidence", "x1").replace("ok", "x2")
     refused = send(server, "kim", "format=table", table)
     assert refused.status_code == 422
-    assert refused.json["error"]["advice"] == ["upload: the mapping odd of ben fits these columns, and was not used."]
+    offer = "the mapping odd of ben fits these columns, and was not used; name it to use it."
+    assert refused.json["error"]["advice"] == [f"upload: {offer}"]
     assert send(server, "kim", "mapping=odd", table).status_code == 201
 
 

@@ -230,11 +230,11 @@ class ConfidencePattern:
 
     def without(self, output: str) -> str:
         """Return an output without what states its confidence, as an answer to be graded."""
-        kept, end = "", 0
+        kept, end = [], 0
         for match, _ in self.matches(output):
-            kept += output[end : match.start()]
+            kept.append(output[end : match.start()])
             end = match.end()
-        return re.sub(r"\(\s*\)", "", kept + output[end:]).strip(" \t\n,;-*")
+        return re.sub(r"\(\s*\)", "", "".join([*kept, output[end:]])).strip(" \t\n,;-*")
 
     def column(self, outputs: Sequence[str | None]) -> list[float | None]:
         """Return the confidence that each output states. Raises ``BadMapping`` if there is none, or they are no percentages."""

@@ -73,7 +73,7 @@ BODIES = {
 }  # fmt: skip
 WITHOUT_BODY = {
     "POST /logout", "DELETE /api/v1/runs/<run_id>", "POST /api/v1/runs/<run_id>/restore",
-    "DELETE /api/v1/datasets/<dataset>/readers",
+    "DELETE /api/v1/datasets/<dataset>/readers", "DELETE /api/v1/mappings/<path:name>",
 }  # fmt: skip
 # These take a form, a query string, or a file, which a process of its own reads (tests/data/importing).
 FORMS = {

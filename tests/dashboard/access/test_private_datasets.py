@@ -338,7 +338,7 @@ def test_times_do_not_tell_private_names_from_unknown_ones(changing, kind):
     assert area <= 0.6
 
 
-def test_of_two_models_of_one_name_readers_of_both_are_asked_which(changing):
+def test_readers_of_two_models_of_one_name_are_asked_which(changing):
     as_outsider(changing, "rename", changing.bearer["bob"], model="other-model", name=CALLED)
     client, ann = changing.client, changing.bearer["ann"]
     listed = [label for label in models_of(changing, ann) if label.startswith(CALLED)]

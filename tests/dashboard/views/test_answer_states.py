@@ -59,7 +59,7 @@ def test_json_and_csv_have_shares_and_bounds(app):
     assert float(line["brier_bound_low"]) == brier["bound_low"] and "accuracy_bound_low" not in line
 
 
-def test_a_value_over_other_questions_than_its_row_says_over_how_many(app):
+def test_a_value_over_other_questions_than_its_row_counts_them(app):
     keys = "metrics=accuracy,accuracy_scored,mean_confidence"
     client = app.test_client()
     lines = {line["model"]: line for line in table(client, f"/api/v1/leaderboard.csv?dataset=quiz&{keys}")}
@@ -74,7 +74,7 @@ def test_a_value_over_other_questions_than_its_row_says_over_how_many(app):
     assert "Accuracy is over 20 questions." in cited["methods"]
 
 
-def test_a_run_without_confidences_has_no_net_score_of_its_abstentions(tmp_path):
+def test_abstentions_alone_make_no_net_score(tmp_path):
     """It had 0, that of four abstentions, and was called almost never right, with 25 of 40 right."""
     store, numbers = open_store(tmp_path / "store"), range(40)
     questions = "question_id\n" + "".join(f"q{n}\n" for n in numbers)
@@ -91,7 +91,7 @@ def test_a_run_without_confidences_has_no_net_score_of_its_abstentions(tmp_path)
     assert client.get("/api/v1/runs?dataset=quiz").status_code == 200
 
 
-def test_the_picture_of_confidence_and_accuracy_is_of_the_same_answers(app):
+def test_confidence_and_accuracy_are_drawn_of_the_same_answers(app):
     """A dot and its ring differ by the overconfidence that the table shows beside them."""
     board = app.test_client().get("/api/v1/leaderboard?dataset=quiz&metrics=accuracy_scored,mean_confidence,overconfidence").json
     for row in board["rows"]:

@@ -66,9 +66,10 @@ def test_the_setgid_bit_shares_a_store_with_a_group(tmp_path, folder, inner, fil
     store.chmod(folder)
     filled(store, tmp_path)
     made = modes(store)
-    assert made["CURRENT"] == made["LOCK"] == made["watched"] == file
+    assert made["CURRENT"] == made["LOCK"] == file
+    assert {mode for name, mode in made.items() if name.endswith(".json") and name != "tokens.json"} == {file}
     assert {mode for name, mode in made.items() if name.endswith((".duckdb", ".parquet"))} == {file}
-    assert made["objects"] == made["selections"] == inner
+    assert made["objects"] == made["selections"] == made["watched"] == inner
     assert made["tokens.json"] == 0o600
     assert not any(mode & 0o007 for mode in made.values())
 

@@ -75,7 +75,7 @@ def test_a_torn_mapping_stops_only_who_names_it(cli, copied, files, path):
     assert cli("verify", store=copied).returncode == 0
 
 
-def test_a_mapping_of_an_earlier_version_that_cannot_be_read_is_named(cli, copied, path):
+def test_an_unreadable_mapping_of_an_earlier_version_is_named(cli, copied, path):
     (copied / "mappings").mkdir()
     (copied / "mappings" / "torn.toml").write_text("columns = [")
     columns = ("--column", "confidence=x1", "--column", "correct=x2", "--dataset", "mapped")

@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import random
 import signal
-import struct
+from contextlib import suppress
 
 from clueline.data.store.files import DRAFT, StoreFiles
 from clueline.data.store.kept_mappings import find_mapping, keep_mapping
@@ -15,7 +15,9 @@ from clueline.data.store.stored_selections import SELECTIONS, find_selection, ke
 from clueline.data.store.watch_notes import read_notes, write_notes
 
 PADDING = "x" * 100_000  # so that a write takes a while
-FORKED = multiprocessing.get_context("fork")
+# From a small process: a copy of the one that runs the tests may have no room.
+PRELOADED = multiprocessing.get_context("forkserver")
+PRELOADED.set_forkserver_preload(["tests.helpers.killed_writes"])
 
 
 def write_selection(files, n):
@@ -52,28 +54,28 @@ WRITES = {
 }
 
 
-def keep_writing(root, write, first, pipe):
+def keep_writing(root, write, first, told):
     """Write one content after the other until the process is killed, and tell each that is written."""
     files = StoreFiles(root)
     for n in range(first, 1_000_000):
         write(files, n)
-        os.write(pipe, struct.pack("i", n))
+        told.send(n)
 
 
 def kill_while_writing(root, write, first, seconds):
     """Return the number of the last content that was acknowledged before the writer was killed."""
-    told, tell = os.pipe()
-    writer = FORKED.Process(target=keep_writing, args=(root, write, first, tell))
+    heard, told = PRELOADED.Pipe(duplex=False)
+    writer = PRELOADED.Process(target=keep_writing, args=(root, write, first, told))
     writer.start()
-    os.close(tell)
-    acknowledged = os.read(told, 4)  # it has begun
+    told.close()
+    acknowledged = heard.recv()  # it has begun
     writer.join(seconds)
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
-    while more := os.read(told, 4096):
-        acknowledged = more
-    os.close(told)
-    return struct.unpack("i", acknowledged[-4:])[0]
+    with heard, suppress(EOFError, OSError):  # a message may be cut off
+        while True:
+            acknowledged = heard.recv()
+    return acknowledged
 
 
 def kill_writers(store, name, kills):

@@ -18,7 +18,9 @@ from clueline.dashboard.registry.pages import PAGES
 from clueline.dashboard.settings import Settings
 from clueline.dashboard.uploads import import_process
 from clueline.data.store import open_store
+from clueline.data.store.kept_mappings import keep_mapping
 from clueline.data.store.run_withdrawal import withdraw
+from clueline.data.store.scopes import of_dataset, of_owner
 from clueline.data.store.tokens_and_readers import Tokens
 from clueline.queries.selection import Selection
 from tests.helpers.bundle_factory import FACTS, RESPONSES, put, put_file, write
@@ -33,7 +35,7 @@ CALLED = "canary-called"
 NAMES = {
     "dataset": DATASET, "model": MODELS[0], "called": CALLED, "tag": "canary-tag", "value": "canary-value",
     "question": "canary-q1", "guess": "canary-guess", "grading": "canary-grading", "token": "canary-token",
-    "category": "canary-category",
+    "category": "canary-category", "mapping": "canary-mapping", "own_mapping": "canary-mine",
 }  # fmt: skip
 USER = {"X-Remote-User": "kim"}
 NAMELESS = {"theme", "embed", "version"}  # keys that name nothing
@@ -116,6 +118,10 @@ def _change_everything(lab):
     selection = f"dataset={DATASET}&category={NAMES['category']}"
     lab.names["selection"] = call("selections", selection, expected=201)["selection"]
     call("sessions", {"dataset": DATASET, "until": "2999-01-31", "questions": 1}, expected=201)
+    toml = f'columns = ["canary-column"]\n\n[roles]\nguess = ["canary-column"]\n\n[words]\n{CANARY} = 0.{NUMBER}\n'
+    keep_mapping(lab.store.files, NAMES["mapping"], toml, of_dataset(DATASET), "ann")
+    keep_mapping(lab.store.files, NAMES["own_mapping"], toml, of_owner("ann"), "ann")
+    assert {one["name"] for one in call("mappings", method="GET")["mappings"]} == {NAMES["mapping"], NAMES["own_mapping"]}
     withdraw(lab.store, runs[2], NAMES["token"], "canary-reason")
     for path in (f"runs/{lab.names['run']}", f"datasets/{DATASET}/readers"):
         call(path, method="DELETE", expected=403, by="rea")  # refused attempts, which the audit holds

@@ -224,11 +224,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     reference, heat = request.parameters.published, request.parameters.heat
+    columns = chosen
     if is_short and reference:  # the columns that the printed table has stand above it
-        chosen = tuple(dict.fromkeys((*chosen, *printed_metrics(reference))))
+        columns = tuple(dict.fromkeys((*chosen, *printed_metrics(reference))))
     told = told_metric(request.facets.kind)
     needed = (metric.worded(request.facets.forecasts) for metric in (*sections.ACCURACY_AND_CONFIDENCE, primary, told))
-    shown_or_told = tuple(dict.fromkeys((*chosen, *needed)))
+    shown_or_told = tuple(dict.fromkeys((*columns, *needed)))
     metrics = tuple(dict.fromkeys((*shown_or_told, *across)))  # of the others, only ranks are shown
     board = service().ask(leaderboard, request.selection, metrics, shown_or_told, margin)
     if not board.rows:
@@ -236,7 +237,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     # Without people, the finding is read from this board, so that nothing is computed twice.
     finding = FINDINGS.ask(request).finding if request.facets.human_teams else finding_on(board, request.facets.kind)
     told_gap = finding is not None and finding.metric == OVERCONFIDENCE  # then the finding has its figure
-    shown = [metric for metric in chosen if _has(board.rows, metric.key)]
+    shown = [metric for metric in columns if _has(board.rows, metric.key)]
     ranked = [metric for metric in across if metric.direction != "none" and _has(board.rows, metric.key)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
     by, dated = CATALOGUE.get(sort.removeprefix("-"), primary), named_key("tag", TAG) in request.facets.values

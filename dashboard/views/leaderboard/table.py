@@ -275,7 +275,7 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
-        None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="row-note"),
+        None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="of-questions"),
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
     return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})

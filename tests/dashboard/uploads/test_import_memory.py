@@ -70,7 +70,7 @@ def test_a_client_is_told_what_to_do(copied):
     assert not list((copied / "incoming").iterdir())
 
 
-def test_an_import_that_was_stopped_while_it_stored_does_not_say_that_nothing_was(tmp_path, monkeypatch):
+def test_an_import_stopped_while_it_stores_says_so(tmp_path, monkeypatch):
     importer = tmp_path / "importer"
     grow = "import sys, time; print(flush=True); held = bytes(10**9).replace(b'\\0', b'1'); time.sleep(600)"
     importer.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{grow}"\n')

@@ -44,7 +44,7 @@ class Gate:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_a_dry_run_is_answered_beside_four_slow_ones_of_somebody_else(copied, tmp_path, workers):
+def test_a_dry_run_is_answered_beside_four_slow_ones(copied, tmp_path, workers):
     served = start_server(copied, tmp_path / "log", workers=workers, log_level="info")
     gate = Gate(served.log, "slow.csv")
     tokens = {name: {"Authorization": f"Bearer {Tokens(FolderRegister(copied)).create(name)}"} for name in ("slow", "quick")}

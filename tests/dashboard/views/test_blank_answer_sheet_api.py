@@ -140,12 +140,12 @@ def test_the_code_of_the_guide_works(server, copied, tmp_path, monkeypatch):
     with Path("answers.csv").open(newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 339
     lines = commands.replace("\\\n", " ").splitlines()
-    assert [line.split()[3] for line in lines] == ["score", "import"]
+    assert [line.split()[1] for line in lines] == ["score", "import"]
     for line in lines:
         arguments = line.split()
-        assert arguments[:3] == [".venv/bin/python", "-m", "clueline"]
+        assert arguments[0] == ".venv/bin/clueline"
         done = run_cli(
-            *(tmp_path / argument if argument == "answers.csv" else argument for argument in arguments[3:]), store=copied
+            *(tmp_path / argument if argument == "answers.csv" else argument for argument in arguments[1:]), store=copied
         )
         assert done.returncode == 0, done.stderr
         assert "my-model" in done.stdout and "339 items of 60 questions" in done.stdout

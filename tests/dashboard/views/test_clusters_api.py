@@ -28,6 +28,7 @@ KEYS = {
     "/api/v1/pairs": f"metrics={RANKED}",
     "/api/v1/decide": "",
     "/api/v1/difficulty": "",
+    "/api/v1/finding": "",
     "/api/v1/power": "a=A&b=B&metrics=brier,accuracy&d=0.05",
     "/api/v1/release-dates": "metric=brier",
     "/api/v1/reliability": "",
@@ -39,10 +40,9 @@ FURTHER = [
     ("/api/v1/slices", "metric=brier&against=A"), ("/api/v1/reliability", "band=pointwise"),
     ("/api/v1/reliability", "binning=mass15"), ("/api/v1/leaderboard", "metrics=ece&intervals=1&binning=mass3"),
 ]  # fmt: skip
-# The questions of "gradings/reviewed" were drawn one by one, so they are the units there, whatever the cluster. The finding is an
-# early mistake here, because people played; elsewhere, its interval is that of the leaderboard.
+# The questions of "gradings/reviewed" were drawn one by one, so they are the units there, whatever the cluster.
 WITHOUT = {
-    "confidently-wrong", "finding",
+    "confidently-wrong",
     "gradings/reviewed", "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved",
     "recalibration", "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
 }  # fmt: skip

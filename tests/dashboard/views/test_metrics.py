@@ -157,8 +157,9 @@ def bodies(app, query=""):
 
 @pytest.mark.parametrize("sort", ["", "-accuracy"])
 def test_published_rows_change_nothing_in_computed_ones(app, sort):
-    (alone,) = bodies(app, f"sort={sort}")
-    computed, printed = bodies(app, f"published=lifeeval-table-2&sort={sort}")
+    query = f"metrics={','.join(DEFAULT_METRICS)}&sort={sort}"
+    (alone,) = bodies(app, query)
+    computed, printed = bodies(app, f"published=lifeeval-table-2&{query}")
     assert as_text(alone) == as_text(computed)
     names = [row.children[0].children[0].children for row in printed.children[1:]]
     assert names[:2] == ["Claude-Sonnet-3.7", "Claude-Sonnet-4"] and len(names) == 11  # always the paper's order
@@ -169,12 +170,24 @@ def test_published_rows_change_nothing_in_computed_ones(app, sort):
 
 
 def test_published_rows_fill_columns_of_their_metric(app):
-    _, printed = bodies(app, f"published=lifeeval-table-2&metrics={','.join(DEFAULT_METRICS)}")
+    _, printed = bodies(app, f"published=lifeeval-table-2&metrics=accuracy_scored,{','.join(DEFAULT_METRICS)}")
     row = printed.children[1]
     assert [cell.children for cell in row.children[1:3]] == ["verbalized · reasoning", "808"]
     assert [cell.children for cell in row.children[3:] if cell.children] == ["0.545", "0.040", "0.531", "0.180", "0.901"]
     _, printed = bodies(app, "published=baan-table-2")
     assert all(not cell.children for row in printed.children[1:] for cell in row.children[3:])
+
+
+def test_a_published_table_brings_its_columns(app):
+    """Below the default columns, LifeEval's Score stood nowhere, or under the accuracy, which is of other answers."""
+    (scroll,) = [part for part in drawn(app, "leaderboard", "published=lifeeval-table-2") if part_class(part) == "scroll"]
+    headings = as_text(scroll.children.children[0])
+    for key in ("accuracy_scored", "mean_confidence", "pct_rounded"):
+        assert f"/metrics#{key}" in headings
+
+
+def part_class(part):
+    return getattr(part, "className", "")
 
 
 def test_the_caveat_of_a_published_table_is_shown(app):

@@ -213,7 +213,9 @@ def test_the_page_datasets_counts_votes_and_teams(app):
 def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
     names = {run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs)}
     with app.test_request_context("/"):
-        board = service().ask(leaderboard, Selection("pyramid"), [CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]], False)
+        board = service().ask(
+            leaderboard, Selection("pyramid"), [CATALOGUE["accuracy_scored"], CATALOGUE["mean_confidence"]], False
+        )
     drawn_rows = gap_figure(board, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
     assert drawn_rows["tickvals"] == list(range(len(names)))
     assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())

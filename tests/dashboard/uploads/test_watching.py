@@ -259,7 +259,7 @@ def test_a_server_watches_the_folder_of_its_setting(folder, copied, tmp_path):
         server.stop()
 
 
-def test_a_file_that_takes_too_much_memory_is_refused_with_what_to_do(folder, store):
+def test_too_much_memory_is_refused_with_what_to_do(folder, store):
     (folder / "results.csv").write_text(TABLE, encoding="utf-8")
     watched = Watch(store, str(folder), lambda job: TooMuchMemory(2048, storing=False), ImportOptions())
     assert [*watched.look()] == []

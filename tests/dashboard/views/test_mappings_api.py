@@ -74,7 +74,7 @@ def test_somebody_elses_mapping_and_none_answer_the_same(server):
     assert send(server, "ben", "mapping=lab-table", TABLE.replace("0.5", "0.4")).json["mapping_owner"] == "ben"
 
 
-def test_a_published_mapping_is_offered_to_all_and_that_of_a_dataset_to_its_readers(server):
+def test_mappings_are_offered_to_who_may_see_them(server):
     keep_mapping(server.files, "for-all", TURNED, STORE, "ben")
     keep_mapping(server.files, "of-tone", TURNED, of_dataset("tone"), "ben")
     Tokens(server.service.store.register).make_private("tone", ["ben"])

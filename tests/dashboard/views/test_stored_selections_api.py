@@ -71,7 +71,7 @@ def test_what_is_not_there_is_refused_with_a_reason(fresh, runs):
     assert client.post(ADDRESS, data="dataset=tone", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
 
 
-def test_a_link_whose_selection_has_ended_says_so_and_shows_the_dataset(fresh, runs):
+def test_a_link_with_an_ended_selection_shows_the_dataset(fresh, runs):
     client, store_of_server = fresh.client, fresh.service.store
     identity = store(client, ("dataset", "tone"), ("run", runs[0]))
     link = f"dataset=tone&selection={identity}"

@@ -54,7 +54,7 @@ def test_a_name_belongs_to_its_scope(files):
             find_mapping(files, named, ANN)
 
 
-def test_a_name_stands_for_ones_own_then_the_published_then_that_of_a_dataset(files):
+def test_a_name_stands_for_the_nearest_mapping(files):
     for scope, by in ((of_dataset("secret"), "ann"), (of_dataset("open"), "ann"), (STORE, "ann"), (of_owner("ben"), "ben")):
         keep_mapping(files, "lab", TOML, scope, by)
     for expected in (of_owner("ben"), STORE, of_dataset("open")):
@@ -137,7 +137,7 @@ def test_a_backup_has_the_mappings_of_an_earlier_version(toy, tmp_path):
     assert find_mapping(open_store(tmp_path / "backup").files, "lab", OPERATOR).toml == TOML
 
 
-def test_a_restored_mapping_is_not_given_to_another_token_of_that_name(toy, tmp_path):
+def test_a_restored_mapping_is_not_that_of_another_token(toy, tmp_path):
     for owner in ("ann", "ben", "user:kim", "system:kim", "open"):
         keep_mapping(toy.files, "lab", OTHER if owner == "ben" else TOML, of_owner(owner), owner)
     keep_mapping(toy.files, "lab", TOML, STORE, "ann")

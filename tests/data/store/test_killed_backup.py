@@ -21,7 +21,7 @@ back_up(open_store(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-def test_what_a_killed_backup_left_is_removed_by_the_next_one_beside_it(toy, tmp_path):
+def test_what_a_killed_backup_left_is_removed_by_the_next(toy, tmp_path):
     saved = tmp_path / "saved"
     killed = subprocess.run([sys.executable, "-c", KILLED, toy.place, saved / "monday"], cwd=ROOT, timeout=300, check=False)
     assert killed.returncode == -signal.SIGKILL

@@ -109,7 +109,7 @@ def test_a_private_name_is_for_others_like_one_that_nobody_has(filled, name):
     assert {event.datasets for event in Audit(filled.register).page(4)} == {("toy",)}
 
 
-def test_of_what_is_joined_each_sees_the_part_that_they_may_read(filled):
+def test_each_sees_the_part_of_a_model_that_they_may_read(filled):
     assert merge(filled, ["open", "secret"], "secret", "ann")
     assert seen(filled) == {"secret": (["open", "secret"], ["hush", "toy"], "Hush Labs")}
     assert seen(filled, HIDDEN) == {"open": OPEN}, "a name of private runs is not said of others"
@@ -188,7 +188,7 @@ def back(connection):
     m0018_models_of_datasets.migrate(connection, None)
 
 
-def test_a_store_of_the_earlier_schema_takes_a_run_of_a_private_name(store, tmp_path):
+def test_an_earlier_schema_takes_a_run_of_a_private_name(store, tmp_path):
     """As for a name that nobody has. There, it can only be one of the private model, of which the uploader sees nothing."""
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="open")
     put(store, write(tmp_path / "hush", FACTS | {"dataset": "hush"}, responses=RESPONSES), model="secret")
@@ -206,7 +206,7 @@ def test_a_store_of_the_earlier_schema_takes_a_run_of_a_private_name(store, tmp_
 STATED = "insert into model_facts values ('secret', 'hush', 'notes', 'new', 1, null)"
 
 
-def test_what_earlier_versions_knew_is_shown_to_who_reads_all_of_it(store, tmp_path):
+def test_earlier_facts_are_shown_to_who_reads_all_datasets(store, tmp_path):
     """Nobody knows which datasets those could read who stated it."""
     put(store, write(tmp_path / "toy"))
     put(store, write(tmp_path / "hush", FACTS | {"dataset": "hush"}))

@@ -110,7 +110,7 @@ def test_what_says_wrong_is_turned_round(read, tmp_path, name):
     assert right(read(write(tmp_path / "in.csv", rows), model="m")) == RIGHT
 
 
-def test_a_blank_answer_with_a_grade_is_unparsed_where_a_flag_says_so(read, tmp_path):
+def test_a_blank_answer_that_a_flag_names_is_unparsed(read, tmp_path):
     rows = rows_of(prediction=lambda n: "" if n < 4 else free_text(n), correct=lambda n: int(RIGHT[n] and n > 3),
         unparsed=lambda n: n < 4, confidence=confidence)  # fmt: skip
     reading = read(write(tmp_path / "in.csv", rows), model="m")
@@ -380,7 +380,7 @@ def test_a_file_for_each_question_is_a_row_of_one_dataset(store, tmp_path, form)
     assert snapshot.rows(f"select count(*), sum(correct) from {snapshot.responses(report.runs)}") == [(40, sum(RIGHT))]
 
 
-def test_files_with_the_samples_of_a_question_each_are_one_table(store, tmp_path):
+def test_files_of_one_question_each_are_one_table(store, tmp_path):
     for n in range(8):
         rows = [
             {"question": f"Which {n}?", "sample": k, "response": f"x{k}", "correct": k < n % 4, "confidence": 0.5}
@@ -394,7 +394,7 @@ def test_files_with_the_samples_of_a_question_each_are_one_table(store, tmp_path
     assert snapshot.rows(f"select count(*), sum(correct) from {snapshot.responses(report.runs)}") == [(24, 12)]
 
 
-def test_rewards_that_are_no_grades_of_right_and_wrong_are_asked_about(read, tmp_path):
+def test_rewards_that_are_no_grades_are_asked_about(read, tmp_path):
     rows = rows_of(completion=lambda n: "AB"[n % 2], answer=lambda n: "A", reward=lambda n: [0, 0.2, 1][n % 3])
     (problem,) = asked(read, write(tmp_path / "in.csv", rows))
     assert problem.choices == ("correct=reward", "attribute=reward")
@@ -506,7 +506,7 @@ def test_a_probability_of_true_is_asked_about(read, tmp_path):
     assert reading.rows("select answer, count(*) from questions_read group by 1 order by 1") == [("no", 15), ("yes", 25)]
 
 
-def test_rows_of_a_wide_table_without_ids_are_questions_of_all_models(read, tmp_path):
+def test_rows_of_a_wide_table_are_questions_of_all_models(read, tmp_path):
     of_alpha = [{"alpha_confidence": confidence(n), "alpha_correctness": int(RIGHT[n])} for n in ROWS]
     rows = [row | {"beta_confidence": 0.5, "beta_correctness": n % 2} for n, row in enumerate(of_alpha)]
     reading = read(write(tmp_path / "in.csv", rows), columns=(("model", "series named by columns"),))
@@ -532,7 +532,7 @@ def test_columns_parted_by_spaces(read, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["items.csv", "questions.csv"])
-def test_a_file_of_questions_belongs_to_the_predictions_beside_it(store, tmp_path, name):
+def test_a_file_of_questions_belongs_to_predictions_beside_it(store, tmp_path, name):
     questions = [{"id": f"q{n}", "question": f"Which {n}?", "answer": f"Town{n}", "passage_id": f"p{n // 5}"} for n in ROWS]
     write(tmp_path / "towns" / name, questions)
     for model, share in (("alpha", 2), ("beta", 4)):

@@ -294,7 +294,7 @@ def test_a_kept_mapping_is_offered_and_used_only_if_it_is_named(read, tmp_path):
     assert [row[2] for row in reading.answers] == [n / 10 for n in range(1, 9)]
 
 
-def test_what_a_mapping_would_change_is_offered_and_nothing_else(read, tmp_path):
+def test_only_what_a_mapping_would_change_is_offered(read, tmp_path):
     """A mapping that turns right into wrong changes no file that says which is which."""
     rows = with_ids(*({"confidence": f"0.{n}", "ok": int(n < 7)} for n in range(1, 9)))
     path = write(tmp_path / "in.csv", rows)

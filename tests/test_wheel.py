@@ -75,6 +75,18 @@ def test_it_asks_what_a_table_does_not_say(command, tmp_path):
     assert f"For example: clueline import {tmp_path}" in asked
 
 
+def test_a_checkout_runs_where_nothing_is_installed(tmp_path):
+    """Without the file of site-packages that names it, which ``-S`` skips, and processes that it starts find it, too."""
+    libraries = os.pathsep.join(path for path in sys.path if path.endswith("site-packages"))
+    (tmp_path / "answers.csv").write_text(TABLE)
+    settings = environment(store=tmp_path / "store", samples="no") | {"PYTHONPATH": libraries}
+    for module, found in (("clueline", False), ("dashboard", True)):
+        command = [sys.executable, "-S", "-m", module, "import", str(tmp_path / "answers.csv")]
+        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=600, check=False)
+        assert (done.returncode == 0) == found, done.stderr
+    assert "2 items of 2 questions imported" in done.stdout
+
+
 def answers(address):
     try:
         return urllib.request.urlopen(address, timeout=10).status == 200

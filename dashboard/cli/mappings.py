@@ -84,8 +84,11 @@ def publish_command(settings: Settings, name: str, dataset: str | None, replace:
         raise CommandRefused(f"There is no dataset {dataset!r} in the store.")
     kept = _named(store, name)
     scope = STORE if dataset is None else of_dataset(dataset)
-    Audit(store.register).record("published_mapping", None, names=kept.name, dataset=dataset)
-    keep_mapping(store.files, kept.name, kept.toml, scope, kept.by, replace=replace)
+
+    def record() -> None:
+        Audit(store.register).record("published_mapping", None, names=kept.name, dataset=dataset)
+
+    keep_mapping(store.files, kept.name, kept.toml, scope, kept.by, replace=replace, record=record)
     click.echo(f"{kept.name} of {kept.by}: {_use(scope)}")
 
 
@@ -100,7 +103,7 @@ def remove_command(settings: Settings, name: str) -> None:
         entry = find_entry(store.files, name, viewer)
     except NoSuchMapping as error:
         raise _unknown(name) from error
-    if entry.scope:  # the audit of what is somebody's own would name it to others
+    if entry.scope:  # others may have used it
         dataset = entry.scope.removeprefix(DATASET) if entry.scope.startswith(DATASET) else None
         Audit(store.register).record("removed_mapping", None, names=entry.name, dataset=dataset)
     remove_mapping(store.files, entry)

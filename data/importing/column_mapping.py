@@ -71,7 +71,7 @@ class ColumnMapping:
     """Columns by role."""
 
     name: str = ""
-    columns: tuple[str, ...] = ()  # of the table that the mapping was made for; tables with the same columns find it
+    columns: tuple[str, ...] = ()  # of the table that the mapping was made for; it is offered for tables with the same columns
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role -> names of its columns
     # Lower-case words of confidences or grades, and their shares. None: no confidence was stated, or nothing was answered.
     words: dict[str, float | None] = field(default_factory=dict)

@@ -6,7 +6,7 @@ A name belongs to its scope: two people can keep different mappings under one na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,8 +120,20 @@ def read_mapping_of(files: StoreFiles, file: str) -> KeptMapping:
         raise DamagedThing(MAPPINGS.folder, file, str(error)) from error
 
 
-def keep_mapping(files: StoreFiles, name: str, toml: str, scope: str, by: str, *, replace: bool = False) -> KeptMapping:
-    """Keep a mapping under a name of a scope. Raises ``KeepingError``, also if the name is taken and it may not be replaced."""
+def keep_mapping(
+    files: StoreFiles,
+    name: str,
+    toml: str,
+    scope: str,
+    by: str,
+    *,
+    replace: bool = False,
+    record: Callable[[], None] = lambda: None,
+) -> KeptMapping:
+    """Keep a mapping under a name of a scope. Raises ``KeepingError``, also if the name is taken and it may not be replaced.
+
+    ``record`` is called before anything is written, once nothing speaks against it.
+    """
     if not NAME.fullmatch(name):
         raise KeepingError("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
     file = f"{name}.{_place(scope)}"
@@ -134,6 +146,7 @@ def keep_mapping(files: StoreFiles, name: str, toml: str, scope: str, by: str, *
     if file not in of_scope and len(of_scope) >= MAX_OF_SCOPE:
         raise KeepingError(f"{MAX_OF_SCOPE} are kept, as many as can be; remove one first")
     kept = KeptMapping(name, scope, by, datetime.now(UTC).isoformat(timespec="seconds"), toml)
+    record()
     MAPPINGS.write(files, file, seal(kept))
     return kept
 

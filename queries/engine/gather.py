@@ -57,7 +57,7 @@ def gather(
         f"{clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place", parameters
     )
     runs = snapshot.frame(f"{clauses} select * from chosen_runs order by place", parameters)
-    if silent := runs_without_confidence(snapshot, selection):
+    if silent := runs_without_confidence(snapshot, selection, runs):
         runs = runs.filter(~runs["run"].is_in(silent))
     reader = RowReader(snapshot, selection, metrics, questions, runs, responses, distributions)
     question_ids = questions["question_id"].to_numpy()

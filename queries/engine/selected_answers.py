@@ -118,14 +118,18 @@ def counts_by_run(counts: pl.DataFrame) -> dict[str, dict[State, int]]:
     return {run: states for run, states in of_runs.items() if any(states[state] for state in OTHER_STATES)}
 
 
-def runs_without_confidence(snapshot: Snapshot, selection: Selection) -> list[str]:
+def runs_without_confidence(snapshot: Snapshot, selection: Selection, runs: pl.DataFrame) -> list[str]:
     """Return the runs whose answers have no confidence and no score, if the metrics of a selection need one.
 
-    Where abstentions count as answers with confidence 0, these runs would have values of their abstentions alone.
+    Where abstentions count as answers with confidence 0, these runs would have values of their abstentions alone. ``runs`` are
+    the rows of ``chosen_runs``; only the answers of those that lack some confidence are read.
     """
     if not selection.items.need_confidence or "abstained" not in selection.items.states:
         return []
-    counts = counts_by_run(state_counts(snapshot, selection))
+    lacking = runs.filter(pl.sum_horizontal(NO_CONFIDENCE) > 0)["run"].to_list()
+    if not lacking:
+        return []
+    counts = counts_by_run(state_counts(snapshot, selection.on_runs(lacking)))
     stated = {run for run, states in counts.items() if states["answered"] or states["scored"]}
     return [run for run, states in counts.items() if run not in stated and any(states[state] for state in NO_CONFIDENCE)]
 

@@ -57,6 +57,7 @@ def test_mappings_are_kept_listed_published_and_removed(cli, copied, files, tmp_
     assert cli("mappings", "publish", "lab", "--dataset", "nosuch", store=copied).returncode == 1
     events = [(event.action, event.names, event.dataset) for event in Audit(open_store(copied).register).page(9)]
     assert ("removed_mapping", "hers", None) in events and ("published_mapping", "lab", "tone") in events
+    assert events.count(("published_mapping", "hers", None)) == 2, "what was refused did not happen"
 
 
 def test_a_torn_mapping_stops_only_who_names_it(cli, copied, files, path):

@@ -80,10 +80,10 @@ def test_a_checkout_runs_where_nothing_is_installed(tmp_path):
     libraries = os.pathsep.join(path for path in sys.path if path.endswith("site-packages"))
     (tmp_path / "answers.csv").write_text(TABLE)
     settings = environment(store=tmp_path / "store", samples="no") | {"PYTHONPATH": libraries}
-    for module, found in (("clueline", False), ("dashboard", True)):
+    for module, runs in (("clueline", False), ("dashboard", True)):
         command = [sys.executable, "-S", "-m", module, "import", str(tmp_path / "answers.csv")]
         done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=600, check=False)
-        assert (done.returncode == 0) == found, done.stderr
+        assert (done.returncode == 0) == runs, done.stderr
     assert "2 items of 2 questions imported" in done.stdout
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -218,15 +218,19 @@ class ConfidencePattern:
     regex: re.Pattern[str]
     scale: int
 
-    def matches(self, output: str) -> list[tuple[re.Match[str], float]]:
-        """Return each place in an output that states a confidence, with the confidence, from 0 to 1."""
-        stated = ((match, float(match[1].replace(",", ".")) / self.scale) for match in self.regex.finditer(output))
-        return [(match, share) for match, share in stated if share <= 1]
+    def matches(self, output: str) -> Iterator[tuple[re.Match[str], float]]:
+        """Yield each place in an output that states a confidence, with the confidence, from 0 to 1."""
+        for match in self.regex.finditer(output):
+            share = float(match[1].replace(",", ".")) / self.scale
+            if share <= 1:
+                yield match, share
 
     def find(self, output: str | None) -> float | None:
         """Return the confidence that an output states, the last one of several; None if it states none."""
-        stated = self.matches(output) if output else []
-        return stated[-1][1] if stated else None
+        last = None
+        for _, share in self.matches(output or ""):
+            last = share
+        return last
 
     def without(self, output: str) -> str:
         """Return an output without what states its confidence, as an answer to be graded."""

@@ -112,6 +112,7 @@ def main() -> None:
         **{study.simulate.__name__: partial(study_section, study) for study in STUDIES},
         **{f"few_errors_{stated.key}": partial(few_errors_section, stated) for stated in CONFIDENCES},
         "skipping": skipping_section,
+        "failures": failures_section,
     }
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--boards", type=int, default=BOARDS, help="boards of each study; those of runs scale with it")
@@ -200,21 +201,48 @@ def _cell(measured: Coverage) -> str:
     return f"{measured.covered:.3f} (width {measured.width:.3f}{without})"
 
 
+MISSING = (
+    "*Before*: runs were measured on the questions that all who take part answered. *Now*: each on all that it answered, and "
+    "accuracy is adjusted (docs/metrics.md)."
+)
+
+
 def skipping_section(scale: float) -> list[str]:
     """Return the lines about what skipping does."""
     lines = [
-        f"One of {skipping_simulation.RUNS} runs skips some of {skipping_simulation.QUESTIONS} questions. *Half*: the old rule,",
-        "by which a run took part with half of the clues that any run answered. *Nine tenths*: the rule now (docs/metrics.md).",
+        f"One of {skipping_simulation.SKIPPERS} runs skips some of {skipping_simulation.QUESTIONS} questions. {MISSING}",
         "*Gain*: places that it rises where it is ranked. *Others*: places that each other run moves among the others.",
-        "*Its worst*: it knows in hindsight where it loses most to the others, the worst that can happen.",
+        "*Where unsure*: its least confident answers. *Its worst*: it knows in hindsight where it loses most to the others, the",
+        "worst that can happen.",
         "",
-        "| rule | it skips | share | ranked | gain | others | boards |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| metric | it skips | share | ranked | gain before | gain now | others before | others now |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for row in skipping_simulation.skipping(round(BOARDS * scale), SEED):
-        gain = "" if math.isnan(row.gain) else f"{row.gain:+.2f}"
+    rows = list(skipping_simulation.skipping(round(BOARDS * scale), SEED))
+    for before, now in zip(rows[::2], rows[1::2], strict=True):
+        gains = ("" if math.isnan(row.gain) else f"{row.gain:+.2f}" for row in (before, now))
         lines.append(
-            f"| {row.rule} | {row.choice} | {row.share:.0%} | {row.ranked:.2f} | {gain} | {row.error:.2f} | {row.boards:,} |"
+            f"| {now.metric} | {now.choice} | {now.share:.0%} | {now.ranked:.2f} | {' | '.join(gains)} | {before.error:.2f} | "
+            f"{now.error:.2f} |"
+        )
+    return lines
+
+
+def failures_section(scale: float) -> list[str]:
+    """Return the lines about what answers that fail at random do."""
+    lines = [
+        f"Every run loses some of its answers to {skipping_simulation.QUESTIONS} questions at random. {MISSING}",
+        "*Error*: places that a ranked run is off among the ranked ones: by accuracy from the truth, else from its rank with all",
+        "answers. With a tenth lost, half of the runs have under nine tenths, and fewer runs have fewer places to be off by.",
+        "",
+        "| metric | runs | lost | ranked before | ranked now | error before | error now |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    rows = list(skipping_simulation.failures(round(BOARDS * scale / 5), SEED))
+    for before, now in zip(rows[::2], rows[1::2], strict=True):
+        lines.append(
+            f"| {now.metric} | {now.runs} | {now.share:.0%} | {before.ranked:.0%} | {now.ranked:.0%} | {before.error:.2f} | "
+            f"{now.error:.2f} |"
         )
     return lines
 

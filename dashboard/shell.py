@@ -82,7 +82,7 @@ def draw(request: dict[str, Any]) -> str:
         if page.shows_something:
             view = address(path, [pair for pair in pairs if pair[0] != signed_links.KEY])
             saved = service().access.address_of_view("/api/v1/report.html", [("view", view)])
-        listed = drawer(page_request, common=page.common)
+        listed = drawer(page_request)
     except BadRequest as error:
         names = _names_of_runs(dataset or dict(pairs).get("dataset"))
         drawing, again = divide_page([error_panel(error, path, pairs, names)]), error.retry_after

@@ -15,9 +15,8 @@ import numpy as np
 from clueline.data.store import Snapshot
 from clueline.queries.engine import inference
 from clueline.queries.engine.bootstrap import DIGITS, percentile_interval
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.ranked_metric_rows import MetricCell
 from clueline.queries.engine.reliability_diagrams import ReliabilityBin
 from clueline.queries.leaderboard import Leaderboard, leaderboard
@@ -338,8 +337,7 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
     ranked = [row.run for row in leaderboard(snapshot, selection, [metric]).rows if row.ranked]
     groups: list[RunGroup] = []
     if ranked:
-        counted, _ = restrict(snapshot, selection.for_metrics([metric]).on_runs(ranked), by_default=True)
-        evidence = gather(snapshot, counted, [metric])
+        evidence = count_answers(snapshot, selection.on_runs(ranked), [metric]).evidence
         tags = np.array([value_of.get(run.run, "") for run in evidence.runs], dtype=object)
         groups = [_group(evidence.of_runs(tags == value), metric, value) for value in sorted({*tags} - {""})]
     return RunGroups(

@@ -11,10 +11,11 @@ import polars as pl
 
 from clueline.data.store import Snapshot
 from clueline.data.sufficient_statistics import bin_of
-from clueline.queries.engine.common_questions import Coverage, coverage, restrict
+from clueline.queries.engine.common_questions import Coverage
+from clueline.queries.engine.counted import Counted, count_answers, count_groups
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
+from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows
 from clueline.queries.engine.selected_answers import counts_by_run, state_counts
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.questions import question_details
@@ -81,23 +82,22 @@ def _parts_of_questions(
     if field == "attr":
         of_question = "a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute"
         source, value = f"left join attributes a on {of_question}", "a.value"
-    for counting, group in selections_by_counted(snapshot, selection, metrics):
-        counted, restricted = restrict(snapshot, counting, by_default=True)
-        condition, parameters = counted.question_filter()
+    for counted in count_groups(snapshot, selection, metrics):
+        condition, parameters = counted.selection.question_filter()
         facts = snapshot.frame(
             f"select q.question_id, {value} as value from questions q {source} where {condition} order by q.position",
             parameters | ({"attribute": name} if field == "attr" else {}),
         ).with_row_index("place")
-        evidence, states = gather(snapshot, counted, group), state_counts(snapshot, counted.replace(clue_mask=None))
+        evidence, states = counted.evidence, state_counts(snapshot, counted.selection.replace(clue_mask=None))
         if by == "difficulty":
             steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
             facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
-        tested = _tested(snapshot, counting, restricted, facts["value"].n_unique()) if intervals else None
+        tested = _tested(counted, facts["value"].n_unique()) if intervals else None
         for (shared,), part in facts.group_by("value"):
             inside = evidence.select_rows(np.isin(evidence.places, part["place"].to_numpy()))
             states_here = counts_by_run(states.join(part, on="question_id", how="semi"))
-            rows = run_rows(inside, group, states_here, group if intervals else (), tested)
-            yield shared, BreakdownPart(_name(by, shared), len(part), _ranked(rows, restricted))
+            rows = run_rows(inside, counted.metrics, states_here, counted.metrics if intervals else (), tested)
+            yield shared, BreakdownPart(_name(by, shared), len(part), _ranked(rows, counted.coverage))
 
 
 def _parts_of_responses(
@@ -112,27 +112,26 @@ def _parts_of_responses(
     chosen = dict(selection.attr).get(name)
     values = [value for value in (*(value for (value,) in stored), "") if not chosen or value in chosen]
     for place, value in enumerate(values):
-        for counting, group in selections_by_counted(snapshot, selection.with_response_attribute(name, value), metrics):
-            counted, restricted = restrict(snapshot, counting, by_default=True)
-            tested = _tested(snapshot, counting, restricted, len(values)) if intervals else None
-            evidence = gather(snapshot, counted, group)
-            states = counts_by_run(state_counts(snapshot, counted.replace(clue_mask=None)))
+        for counted in count_groups(snapshot, selection.with_response_attribute(name, value), metrics):
+            tested = _tested(counted, len(values)) if intervals else None
+            evidence, group = counted.evidence, counted.metrics
+            states = counts_by_run(state_counts(snapshot, counted.selection.replace(clue_mask=None)))
             # A part in which no run takes part has no rows.
-            if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
-                rows = _ranked(run_rows(evidence, group, states, group if intervals else (), tested), restricted)
+            if len(evidence.places) or (counted.coverage is not None and any(counted.coverage.answered.values())):
+                rows = _ranked(run_rows(evidence, group, states, group if intervals else (), tested), counted.coverage)
                 yield place, BreakdownPart(value or None, len(np.unique(evidence.places)), rows)
 
 
-def _tested(snapshot: Snapshot, selection: Selection, restricted: Coverage | None, parts: int) -> RankedMetrics | None:
-    """Return what letters are adjusted for, as claims are made of each part; None if runs answered different questions."""
-    if restricted is None and coverage(snapshot, selection).differs:
+def _tested(counted: Counted, parts: int) -> RankedMetrics | None:
+    """Return what letters are adjusted for, as claims are made of each part; None if runs are not comparable."""
+    if not counted.comparable:
         return None
-    return ranked_metrics(snapshot, selection.dataset)._replace(parts=parts)
+    return ranked_metrics(counted.snapshot, counted.selection.dataset)._replace(parts=parts)
 
 
-def _ranked(rows: list[RunRow], restricted: Coverage | None) -> list[RunRow]:
+def _ranked(rows: list[RunRow], coverage: Coverage | None) -> list[RunRow]:
     """Return rows without their ranks if no run takes part."""
-    if restricted is not None and not restricted.taking_part:
+    if coverage is not None and not coverage.taking_part:
         remove_ranks(rows)
     return rows
 
@@ -187,8 +186,9 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     Where correctness is a probability, this means a probability of 0. Questions with a disputed answer are left out if the
     selection asks for undisputed ones.
     """
-    counted, _ = restrict(snapshot, selection.for_metrics([ACCURACY]), by_default=True)
-    evidence, confident = (gather(snapshot, counted.for_metrics([metric]), [metric]) for metric in (ACCURACY, CONFIDENCE))
+    of_accuracy = count_answers(snapshot, selection, [ACCURACY])
+    counted, evidence = of_accuracy.selection, of_accuracy.evidence
+    confident = gather(snapshot, counted.for_metrics([CONFIDENCE]), [CONFIDENCE])
     size = len(evidence.selected_questions)
     accuracy, confidence = evidence.per_question(ACCURACY), confident.per_question(CONFIDENCE)
     runs = np.bincount(evidence.places, minlength=size)

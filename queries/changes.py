@@ -191,9 +191,15 @@ RULES = (
         lambda snapshot, asked: _any_run(snapshot, asked, f"{' + '.join(STORED_STATES)} > 0"),
     ),
     ChangedRule(
-        "only runs that answered nine tenths of what most runs answered are ranked, and the others no longer decide on which "
-        "questions these are measured",
-        lambda snapshot, asked: asked.common in (None, True) and coverage(snapshot, asked).differs,
+        "runs that answered nine tenths of what most runs answered are ranked, each is measured on all that it answered, and a "
+        "mean ranks after it is adjusted for the questions that each skipped; common=1 measures them on the questions that all "
+        "answered, as before",
+        lambda snapshot, asked: asked.common is None and coverage(snapshot, asked).differs,
+    ),
+    ChangedRule(
+        "runs that answered less than nine tenths of what most runs answered no longer decide on which questions the others are "
+        "measured",
+        lambda snapshot, asked: asked.common is True and coverage(snapshot, asked).differs,
     ),
     ChangedRule(
         "where difficulty is made of the answers of runs, that of a run is made of the runs of other models",

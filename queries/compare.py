@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from clueline.data.store import Snapshot
 from clueline.queries.engine.bootstrap import TIED
-from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.common_questions import shared_selections
+from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.equivalence import Equivalence, equivalences
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from clueline.queries.engine.multiple_comparisons import holm
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.question_difficulties import SELECTED_BY_ANSWERS
-from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL, selections_by_counted
+from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
 from clueline.queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from clueline.queries.engine.units import ONE_CLUSTER
 from clueline.queries.metrics import Metric
@@ -140,17 +140,15 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     there is no run ``a`` in the dataset.
     """
     names = runs_by_id(snapshot, selection, a=a)
-    groups = [
-        (restrict(snapshot, counting)[0], group)
-        for counting, group in selections_by_counted(snapshot, selection, metrics, () if a is None else (a,))
-    ]
-    answering = {run.run for counted, _ in groups for run in gather(snapshot, counted, []).runs}
+    groups = count_groups(snapshot, selection, metrics, () if a is None else (a,), compared=False)
+    answering = {run.run for group in groups for run in group.with_metrics([]).evidence.runs}
     selected = [run for run in names if run in answering]
     pairs = [*combinations(selected, 2)] if a is None else [(a, run) for run in selected if run != a]
     # Run a is measured even if the selection's filters on runs leave it out.
     compared = dict.fromkeys(run for pair in pairs for run in pair)
     measured: dict[tuple[str, str], dict[str, RunPair | None]] = {pair: {} for pair in pairs}
-    for counted, group in groups:
+    for counts in groups:
+        counted, group = counts.selection, counts.metrics
         together, shared = measure_runs(snapshot, counted, tuple(compared), group), shared_selections(snapshot, counted, pairs)
         for pair in pairs:
             check_time_limit()

@@ -17,11 +17,9 @@ from clueline.data.recalibration_maps import FOLDS, folds_of_questions
 from clueline.data.store import Snapshot
 from clueline.queries.engine import inference
 from clueline.queries.engine.bootstrap import DIGITS, TIED, resampling_weights
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.evidence import Evidence
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from clueline.queries.engine.selected_answers import selection_clauses
 from clueline.queries.engine.units import Units
@@ -152,11 +150,11 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     ``BadRequest`` if the dataset has no such run, or they are the same.
     """
     names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
-    groups = selections_by_counted(snapshot, selection, (*DECIDE_METRICS, BRIER, NET_SCORE))
-    measured = [gather(snapshot, restrict(snapshot, counting, by_default=True)[0], (*group, AURC)) for counting, group in groups]
+    groups = count_groups(snapshot, selection, (*DECIDE_METRICS, BRIER, NET_SCORE))
+    measured = [group.with_metrics((*group.metrics, AURC)).evidence for group in groups]
     evidence, of_net_score = measured[0], measured[-1]  # only the net score counts abstentions
     places = {run.run: index for index, run in enumerate(of_net_score.runs)}
-    counted, _ = restrict(snapshot, groups[0][0], by_default=True)
+    counted = groups[0].selection
     metrics = _metrics(evidence)
     order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
     first = a or next((run for run in order if run != b), "")

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from clueline.data.store import Snapshot
 from clueline.queries.engine.bootstrap import percentile_interval
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
 from clueline.queries.engine.question_difficulties import UNTESTED
 from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
@@ -97,8 +96,8 @@ class Difficulty(Answer):
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     """Return overconfidence by difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
-    counted, _ = restrict(snapshot, selection, by_default=True)
-    evidence = gather(snapshot, counted, [HARD_EASY])
+    answers = count_answers(snapshot, selection, [HARD_EASY])
+    counted, evidence = answers.selection, answers.evidence
     used, units = evidence.questions_with(HARD_EASY), evidence.units_with(HARD_EASY)
     condition, parameters = counted.question_filter()
     counts: dict[str | None, int] = dict(

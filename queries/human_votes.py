@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clueline.data.store import Snapshot
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
 from clueline.queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.engine.selected_answers import chosen
 from clueline.queries.metrics import Conventions
@@ -82,8 +81,8 @@ class People(Answer):
 
 def people(snapshot: Snapshot, selection: Selection) -> People:
     """Return histograms of DistCE, EntCE and ranks of each run of a selection, and the reliability of each class."""
-    counted, _ = restrict(snapshot, selection)
-    runs = gather(snapshot, counted, ()).runs
+    answers = count_answers(snapshot, selection)
+    counted, runs = answers.selection, answers.evidence.runs
     names, questions = chosen(snapshot, counted)
     items_of_run = dict(zip(names, selected_distributions(snapshot, counted, names, questions), strict=True))
     classes = dataset_classes(snapshot, selection.dataset)

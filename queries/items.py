@@ -9,7 +9,7 @@ import msgspec
 from clueline.data.duckdb_and_polars import SqlParameters, first_rows
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import State
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
 from clueline.queries.metrics import Conventions
@@ -72,7 +72,8 @@ def items(
     """
     if within is not None and within.response_attributes:  # runs are measured on the responses with a value that all have
         selection, within = _narrowed(selection, within), None
-    counted, coverage = restrict(snapshot, selection)
+    answers = count_answers(snapshot, selection, compared=False)
+    counted, coverage = answers.selection, answers.coverage
     if focus and (coverage is None or not coverage.apart.keys().isdisjoint(focus)):
         counted = selection.on_runs(focus)
     states: tuple[State, ...] = ("answered", "failed") if selection.failed and bin is None else ("answered",)
@@ -175,7 +176,7 @@ def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = S
 
     Answers on which the gradings of their run differ are marked; with ``undisputed`` they count nowhere.
     """
-    counted, _ = restrict(snapshot, selection)
+    counted = count_answers(snapshot, selection, compared=False).selection
     with_clauses, parameters = selection_clauses(counted)
     responses = selected_responses(snapshot, counted, parameters, ("answered",), mark_disputed=True)
     chosen = f"select * from ({responses}) {'where not disputed' if counted.undisputed else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,25 +12,26 @@ import numpy as np
 from clueline.data.store import Snapshot, once_per_snapshot
 from clueline.data.store.answer_states import OTHER_STATES, State
 from clueline.data.store.run_files import graded_kind
-from clueline.queries.engine.common_questions import Coverage, coverage, restrict
+from clueline.queries.engine.common_questions import Coverage, coverage
+from clueline.queries.engine.counted import Counted, count_answers, count_groups
 from clueline.queries.engine.disputed_answers import disputed_positions
+from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.inference import wilson_interval
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import (
     NOTHING_COUNTED,
     RunRow,
-    groups_by_counted,
     merged_rows,
     metric_cells,
     remove_ranks,
     run_rows,
     set_bounds,
     state_fields,
-    states_present,
 )
 from clueline.queries.engine.run_pairs import runs_by_id
 from clueline.queries.engine.selected_answers import chosen, counts_by_run, state_counts
+from clueline.queries.engine.shared_answers import contradicting_pairs
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.reviewed_samples import ReviewedRun, reviewed_runs
 from clueline.queries.selection import Answer, Selection, head
@@ -98,16 +100,20 @@ class GradingDisagreement(msgspec.Struct):
 class Leaderboard(Answer):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
-    ``common`` and ``common_clues`` count what every ranked run answered, if metrics are computed from this only. The page sorts
-    by ``primary`` by default. Claims by it are adjusted for all pairs of runs; claims by any of the ``other_metrics``, shown or
-    not, for all of these as well. ``reviewed`` are the runs of which answers were drawn at random for review, with estimates of
-    their means.
+    ``common`` and ``common_clues`` count what every ranked run answered, if metrics are computed from this only (``common=1``).
+    ``contradictions`` counts, by metric, the pairs of ranked runs of which the one with the better adjusted mean is worse on what
+    both answered.
+
+    The page sorts by ``primary`` by default. Claims by it are adjusted for all pairs of runs; claims by any of the
+    ``other_metrics``, shown or not, for all of these as well. ``reviewed`` are the runs of which answers were drawn at random for
+    review, with estimates of their means.
     """
 
     questions: int
     clues: int
     common: int | None
     common_clues: int | None
+    contradictions: dict[str, int]
     primary: str
     other_metrics: int
     rows: list[LeaderboardRow]
@@ -125,19 +131,14 @@ def leaderboard(
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Metrics that count different answers, such as accuracy and the Brier score, are measured one group after the other: which runs
-    take part, and which clues they have in common, depends on the answers that count. ``common`` is 1 by default. ``intervals``
-    are the metrics that get them, or whether all do. ``margin`` is the difference below which two runs are equal, in the units of
-    each metric.
+    take part depends on the answers that count. By default, each run is measured on all that it answered; see ``MetricCell``.
+    ``intervals`` are the metrics that get them, or whether all do. ``margin`` is the difference below which two runs are equal,
+    in the units of each metric.
     """
     (models, references), states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
-    groups, claimed = groups_by_counted(metrics, states_present(states.values())), ranked_metrics(snapshot, selection.dataset)
+    groups, claimed = count_groups(snapshot, models, metrics), ranked_metrics(snapshot, selection.dataset)
     with_intervals = metrics if intervals is True else intervals or ()
-    measured = [
-        _measure(
-            snapshot, selection.replace(counted=counted), models, references, of_group, states, with_intervals, claimed, margin
-        )
-        for counted, of_group in groups.items()
-    ]
+    measured = [_measure(counted, selection, models, references, states, with_intervals, claimed, margin) for counted in groups]
     names, first = runs_by_id(snapshot, selection), measured[0]
     # Runs of which no answer counts: they have no metrics and no rank.
     unmeasured = [
@@ -149,10 +150,11 @@ def leaderboard(
     for row in unmeasured:
         reason = _nothing_counts(states[row.run])
         row.metrics = {key: msgspec.structs.replace(cell, missing=reason) for key, cell in row.metrics.items()}
-    for part, (counted, of_group) in zip(measured, groups.items(), strict=True):
+    for part, group in zip(measured, groups, strict=True):
+        counted = group.selection.counted
         if counted.need_confidence:  # a run without any confidence has bounds, too
             without = [row for row in rows.values() if row.run not in part.rows]
-            set_bounds(snapshot, selection.replace(counted=counted), without, of_group)
+            set_bounds(snapshot, selection.replace(counted=counted), without, group.metrics)
     shared = first.restricted
 
     def complete(row: RunRow) -> LeaderboardRow:
@@ -174,8 +176,9 @@ def leaderboard(
         *head(snapshot, selection),
         questions=first.coverage.questions,
         clues=first.coverage.clues,
-        common=shared.common if shared and shared.differs else None,
-        common_clues=shared.common_clues if shared and shared.differs else None,
+        common=shared.common if selection.common and shared and shared.differs else None,
+        common_clues=shared.common_clues if selection.common and shared and shared.differs else None,
+        contradictions={key: pairs for part in measured for key, pairs in part.contradictions.items()},
         primary=claimed.primary.key,
         other_metrics=claimed.others,
         rows=[complete(rows[run]) for run in first.coverage.answered if run in rows],
@@ -195,51 +198,67 @@ class _Measured(NamedTuple):
     rows: dict[str, RunRow]
     notes: dict[str, str | None]
     apart: dict[str, str]
+    contradictions: dict[str, int]
 
 
 def _measure(
-    snapshot: Snapshot,
+    counted: Counted,
     selection: Selection,
     models: Selection,
     references: Sequence[str],
-    metrics: Sequence[Metric],
     states: Mapping[str, Mapping[State, int]],
     intervals: Sequence[Metric],
     claimed: RankedMetrics,
     margin: float | None,
 ) -> _Measured:
-    """Measure the runs of a selection, of models and ``references``, by metrics that count the answers that it says."""
-    models = models.replace(counted=selection.counted)
-    kept, restricted = restrict(snapshot, models, by_default=True)
-    of_models = restricted or coverage(snapshot, models)
+    """Measure the runs of a selection, of ``models`` and ``references``, by metrics that count the same answers."""
+    snapshot, metrics, states_counted = counted.snapshot, counted.metrics, counted.selection.counted
+    models, selection = models.replace(counted=states_counted), selection.replace(counted=states_counted)
+    of_models = counted.coverage or coverage(snapshot, models)
     counts = coverage(snapshot, selection) if references else of_models
     # Runs that lack confidences are not ranked even if each run is measured on its own.
-    apart = of_models.apart if restricted else {run: of_models.apart[run] for run in of_models.lacking}
+    apart = of_models.apart if counted.coverage else {run: of_models.apart[run] for run in of_models.lacking}
     ranked = [run for run in of_models.answered if run not in apart]
     chance, notes = _chance(snapshot, selection.dataset), {}
 
-    def rows_of(runs: Selection, in_order: bool, reference: bool = False) -> dict[str, RunRow]:
-        evidence = gather(snapshot, runs, (*metrics, ACCURACY))
-        comparable = restricted is not None or not counts.differs
-        tested = claimed if comparable and not reference else None
+    def rows_of(evidence: Evidence, runs: Selection, in_order: bool, reference: bool = False) -> dict[str, RunRow]:
+        tested = claimed if counted.comparable and not reference else None
         stated = margin if in_order else None
         rows = run_rows(evidence, metrics, states, intervals if in_order or reference else (), tested, stated)
         if not in_order:
             remove_ranks(rows)
-        if selection.counted.need_confidence:
+        if states_counted.need_confidence:
             set_bounds(snapshot, runs, rows, metrics)
         for row, accuracy, units in zip(rows, evidence.values(ACCURACY), evidence.units_with(ACCURACY), strict=True):
-            notes[row.run] = None if selection.counted.attempts else accuracy_note(float(accuracy), int(units), chance)
+            notes[row.run] = None if states_counted.attempts else accuracy_note(float(accuracy), int(units), chance)
         return {row.run: row for row in rows}
 
     rows: dict[str, RunRow] = {}
+    contradictions: dict[str, int] = {}
+    measured = counted.with_metrics((*metrics, ACCURACY))
     if ranked:
-        rows |= rows_of(kept if restricted or not apart else kept.on_runs(ranked), in_order=True)
+        part = measured if counted.coverage or not apart else measured.on_runs(ranked)
+        rows |= rows_of(part.evidence, part.selection, in_order=True)
+        contradictions = {m.key: count for m in metrics if (count := contradicting_pairs(part.evidence, m))}
     if apart:
-        rows |= rows_of(models.on_runs(apart), in_order=False)
+        alone = models.on_runs(apart)
+        rows |= rows_of(gather(snapshot, alone, (*metrics, ACCURACY)), alone, in_order=False)
     if references:
-        rows |= rows_of(kept.on_runs(references), in_order=False, reference=True)
-    return _Measured(counts, restricted, rows, notes, apart)
+        beside = measured.on_runs(references)
+        rows |= rows_of(beside.evidence, beside.selection, in_order=False, reference=True)
+    for row in () if selection.common else rows.values():
+        _set_rest(row, metrics, counts)
+    return _Measured(counts, counted.coverage, rows, notes, apart, contradictions)
+
+
+def _set_rest(row: RunRow, metrics: Sequence[Metric], counts: Coverage) -> None:
+    """Set what means would be with the best and the worst answers to the questions of the selection that a run did not answer."""
+    answered = {"item": counts.answered_clues[row.run] / counts.clues, "question": counts.answered[row.run] / counts.questions}
+    for metric in metrics:
+        cell, share = row.metrics[metric.key], answered[metric.level]
+        if metric.mean and share < 1 and cell.value is not None and math.isfinite(metric.high - metric.low):
+            cell.rest_low = share * cell.value + (1 - share) * metric.low
+            cell.rest_high = share * cell.value + (1 - share) * metric.high
 
 
 def _nothing_counts(states: Mapping[State, int]) -> str:
@@ -260,8 +279,7 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
     if disagreement.matters:
         models, _ = _divided(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
-            counted, _ = restrict(snapshot, models.replace(grading=grading).for_metrics([primary]), by_default=True)
-            evidence = gather(snapshot, counted, [primary])
+            evidence = count_answers(snapshot, models.replace(grading=grading), [primary]).evidence
             cells = metric_cells(primary, evidence)
             best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
             disagreement.leaders += [

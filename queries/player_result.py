@@ -11,9 +11,8 @@ from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import State, among_states
 from clueline.data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from clueline.queries.engine import run_columns
+from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.evidence import Evidence, Run
-from clueline.queries.engine.gather import gather
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.engine.reliability_diagrams import BIN_TOTALS
 from clueline.queries.engine.rows import Rows
 from clueline.queries.metrics import CATALOGUE, Metric
@@ -88,9 +87,9 @@ def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[Playe
                 standings.setdefault(run.run, row).metrics[metric.key] = number(value)
 
     of_questions = selection.replace(questions=questions)
-    for counting, group in selections_by_counted(snapshot, of_questions.on_runs(runs or ["-"]), METRICS):
-        complete = _answered_all(snapshot, runs, answers, counting.items.shared)
-        models = gather(snapshot, counting.on_runs(complete or ["-"]), group)
+    for counted in count_groups(snapshot, of_questions.on_runs(runs or ["-"]), METRICS, compared=False):
+        complete = _answered_all(snapshot, runs, answers, counted.selection.items.shared)
+        group, models = counted.metrics, counted.on_runs(complete or ["-"]).evidence
         if not standings:
             player = _evidence(snapshot, selection, answers, models)
             add(player, METRICS)

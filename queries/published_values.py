@@ -20,6 +20,7 @@ class PublishedTable(msgspec.Struct, frozen=True):
     table: str
     about: str  # the data that it is about
     by: str  # key of a selection by which its slices divide the questions; blank where they do not
+    common: bool  # whether its runs were measured on the questions that all of them answered
     caveat: str
 
     @property
@@ -52,7 +53,7 @@ class Published(msgspec.Struct, frozen=True):
 def published() -> Published:
     """Return every table and figure that is known."""
     with (FACTS / "published_tables.csv").open(encoding="utf-8", newline="") as file:
-        tables = {row["key"]: PublishedTable(**row) for row in csv.DictReader(file)}
+        tables = {row["key"]: PublishedTable(**row | {"common": row["common"] == "1"}) for row in csv.DictReader(file)}
     with (FACTS / "published_metrics.csv").open(encoding="utf-8", newline="") as file:
         values = [
             PublishedValue(

@@ -16,8 +16,8 @@ from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import STATES, State, among_states, state_sql
 from clueline.data.sufficient_statistics import likelier_side
 from clueline.queries.buzzing import Buzzpoint, Rules, buzzpoint
+from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.gather import gather
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.engine.rows import Responses
 from clueline.queries.engine.run_columns import float_array, sample_numbers
 from clueline.queries.engine.run_pairs import RunName
@@ -350,11 +350,11 @@ def _runs(
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
     values: dict[str, dict[str, float | None]] = {run: {} for run, _, _ in parts}
-    for counting, group in selections_by_counted(snapshot, one_question, metrics) if metrics else []:
+    for group in count_groups(snapshot, one_question, metrics, compared=False) if metrics else []:
         # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading these.
-        responses = _responses_of_metrics(rows, counting.items)
-        evidence = gather(snapshot, counting, group, responses)
-        for metric in group:
+        responses = _responses_of_metrics(rows, group.selection.items)
+        evidence = gather(snapshot, group.selection, group.metrics, responses)
+        for metric in group.metrics:
             of_runs = evidence.values(metric)
             for run, value in zip(evidence.runs, of_runs, strict=True):
                 values[run.run][metric.key] = number(value)

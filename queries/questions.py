@@ -10,11 +10,11 @@ import msgspec
 import polars as pl
 
 from clueline.data.store import Snapshot
-from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.common_questions import shared_selections
+from clueline.queries.engine.counted import count_answers, count_groups
 from clueline.queries.engine.disputed_answers import disputed_runs
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.primary_metric import has_people
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
 from clueline.queries.selection import Selection, has_forecasts, number
@@ -103,7 +103,7 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
     ]
     parsed = read_sort(sort, runs, selection.dataset)
-    counted, _ = restrict(snapshot, selection.for_metrics([parsed.metric] if parsed.metric else []))
+    counted = count_answers(snapshot, selection, [parsed.metric] if parsed.metric else [], compared=False).selection
     condition, parameters = counted.question_filter()
     value = human_facts(selection).get(parsed.key, f"q.{parsed.key}") if parsed.by == "fact" else "null"
     facts = snapshot.frame(
@@ -248,7 +248,7 @@ def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> list[QuestionRow]:
     """Return facts of questions, in the order of their ids, and metrics of single questions of the selection's runs on each."""
-    selected = restrict(snapshot, selection)[0].replace(questions=ids)
+    selected = count_answers(snapshot, selection, compared=False).selection.replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selection, metrics, ids) if metrics and ids else {}
     disputed = disputed_runs(snapshot, selected) if ids else {}
@@ -274,7 +274,7 @@ def question_table(
     if limit is not None and limit < 1:
         raise BadRequest("bad_value", "limit must be at least 1.", "limit")
     order = ordered_questions(snapshot, selection, sort)
-    listed, _ = restrict(snapshot, selection)
+    listed = count_answers(snapshot, selection, compared=False).selection
     last = len(order.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": order.questions[start:last]}, schema={"question_id": pl.String})
     # Many names cost more than reading every question.
@@ -326,9 +326,8 @@ def _measured(
     snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], ids: tuple[str, ...] | None
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield runs with their values on single questions, None for all, a column for each of the metrics that count the same."""
-    for counting, group in selections_by_counted(snapshot, selection, metrics):
-        counted, _ = restrict(snapshot, counting)
-        evidence = gather(snapshot, counted.replace(questions=ids), group)
+    for counted in count_groups(snapshot, selection, metrics, compared=False):
+        evidence, group = counted.of_questions(ids).evidence, counted.metrics
         columns = {"question_id": evidence.questions} | {metric.key: evidence.per_question(metric) for metric in group}
         values = pl.DataFrame(columns, schema_overrides={"question_id": pl.String}).with_columns(
             pl.col(pl.Float64).fill_nan(None)
@@ -369,7 +368,7 @@ class QuestionSparklines(msgspec.Struct):
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, QuestionSparklines]:
     """Return the confidence of runs (means over their samples) and the human curve over the clues of some questions."""
-    selection = restrict(snapshot, selection)[0].replace(questions=ids)
+    selection = count_answers(snapshot, selection, compared=False).selection.replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
     rows = snapshot.rows(

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 
 from clueline.data.store import Snapshot
-from clueline.queries.engine.common_questions import restrict
-from clueline.queries.engine.gather import gather
-from clueline.queries.engine.ranked_metric_rows import ranks, selections_by_counted
+from clueline.queries.engine.counted import count_groups
+from clueline.queries.engine.ranked_metric_rows import ranks
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.engine.selected_answers import chosen
+from clueline.queries.engine.shared_answers import ranking_values
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import Metric
 from clueline.queries.metrics.kernels.arrays import Floats
@@ -58,13 +58,11 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
     ranked = [metric for metric in metrics if metric.direction != "none"]
     runs = chosen(snapshot, selection)[0]
     values = {}
-    for counted, group in selections_by_counted(snapshot, selection, ranked):
-        restricted, _ = restrict(snapshot, counted, by_default=True)
-        evidence = gather(snapshot, restricted, group)
-        rows = [runs.index(run.run) for run in evidence.runs]
-        for metric in group:
+    for counted in count_groups(snapshot, selection, ranked):
+        rows = [runs.index(run.run) for run in counted.evidence.runs]
+        for metric in counted.metrics:
             values[metric.key] = np.full(len(runs), np.nan)
-            values[metric.key][rows] = evidence.values(metric)
+            values[metric.key][rows] = ranking_values(counted.evidence, metric)
     return Agreement(
         *head(snapshot, selection),
         metrics=[metric.key for metric in ranked],

@@ -23,11 +23,10 @@ from clueline.data.recalibration_maps import (
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import among_states
 from clueline.queries.engine.bootstrap import DIGITS
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import Counted, count_groups
 from clueline.queries.engine.distribution_columns import RunDistributions, tempered_distributions
 from clueline.queries.engine.distribution_statistics import selected_distributions
 from clueline.queries.engine.gather import gather
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from clueline.queries.engine.rows import Responses
 from clueline.queries.engine.run_columns import sample_numbers
@@ -116,15 +115,15 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     logarithm of the share of the right class, and its confidences change with their shares.
     """
     assert method in METHODS
-    (counting, group), *others = selections_by_counted(snapshot, selection, metrics)
-    results = _recalibrated_group(snapshot, counting, group, method)
-    for counting, group in others:
-        if counting.counted.need_confidence or has_forecasts(snapshot, selection.dataset):
-            further = {run.run: run.metrics for run in _recalibrated_group(snapshot, counting, group, method)}
+    first, *others = count_groups(snapshot, selection, metrics)
+    results = _recalibrated_group(first, method)
+    for counted in others:
+        if counted.selection.counted.need_confidence or has_forecasts(snapshot, selection.dataset):
+            further = {run.run: run.metrics for run in _recalibrated_group(counted, method)}
         else:
-            further = _unchanged(snapshot, counting, group)
+            further = _unchanged(counted)
         for row in results:
-            changes = further.get(row.run, {metric.key: MetricChange(None, None, NO_PART) for metric in group})
+            changes = further.get(row.run, {metric.key: MetricChange(None, None, NO_PART) for metric in counted.metrics})
             too_few = {"after": None, "missing": row.missing} if row.missing else {}
             row.metrics |= {key: msgspec.structs.replace(change, **too_few) for key, change in changes.items()}
     for row in results:
@@ -132,22 +131,19 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     return Recalibration(*head(snapshot, selection), method, FOLDS, results)
 
 
-def _unchanged(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, MetricChange]]:
+def _unchanged(counted: Counted) -> dict[str, dict[str, MetricChange]]:
     """Return the changes of metrics that do not depend on confidence, by run and key."""
-    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
+    evidence = counted.evidence
     changes: dict[str, dict[str, MetricChange]] = {run.run: {} for run in evidence.runs}
-    for metric in metrics:
+    for metric in counted.metrics:
         for run, value in zip(evidence.runs, evidence.values(metric), strict=True):
             changes[run.run][metric.key] = _change(metric, value, value, None, whole=False)
     return changes
 
 
-def _recalibrated_group(
-    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], method: str
-) -> list[RecalibratedRun]:
-    """Recalibrate every run, and measure it by metrics that count the answers that the selection says."""
-    counted, _ = restrict(snapshot, selection, by_default=True)
-    before = gather(snapshot, counted, metrics)
+def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
+    """Recalibrate every run, and measure it by metrics that count the same answers."""
+    snapshot, counted, metrics, before = answers.snapshot, answers.selection, answers.metrics, answers.evidence
     items = selected_items(snapshot, counted)
     unit = before.units.of_questions[items["place"].to_numpy()]
     folded = items.with_columns(unit=unit, fold=folds_of_questions(before.units.count)[unit])

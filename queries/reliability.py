@@ -9,7 +9,7 @@ import numpy as np
 
 from clueline.data.store import Snapshot
 from clueline.queries.engine.bootstrap import SEED
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.gather import gather_in_batches
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
@@ -58,7 +58,7 @@ def reliability(
 
 def _counted(snapshot: Snapshot, selection: Selection, shown: Sequence[str]) -> Selection:
     """Return the common questions of a selection, and of its runs those shown, or all if none are."""
-    counted = restrict(snapshot, selection, by_default=True)[0]
+    counted = count_answers(snapshot, selection).selection
     return counted.on_runs([run for run in counted.run or shown if run in shown] or counted.run) if shown else counted
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clueline.data.store import Snapshot
 from clueline.queries.engine import inference
 from clueline.queries.engine.bootstrap import DIGITS
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence, Run
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import (
@@ -102,7 +102,10 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     tested either if it answered fewer than eight questions outside the part. With clusters, at least five must have such
     questions.
     """
-    counted, coverage = restrict(snapshot, selection.for_metrics([metric]), by_default=True)
+    # Another run is compared on the same questions; a run with itself, on all that it answered.
+    paired = against is not None and selection.common is None
+    answers = count_answers(snapshot, selection.replace(common=True) if paired else selection, [metric])
+    counted, coverage = answers.selection, answers.coverage
     from_runs = has_difficulties_from_runs(snapshot, counted.dataset)
     evidence = gather(snapshot, counted, [metric, *((HARD_EASY,) if from_runs else ())])
     runs = [run.run for run in evidence.runs]

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 
 from clueline.data.store import Snapshot
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence
-from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
 from clueline.queries.engine.ranked_metric_rows import ranks
 from clueline.queries.engine.run_pairs import RunName
@@ -76,8 +75,7 @@ def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "", interva
     ``common`` is 1 by default. Raises ``BadRequest`` for an unknown run.
     """
     standard = selection.replace(conventions=replace(selection.conventions, binning="width10"))
-    counted, _ = restrict(snapshot, standard, by_default=True)
-    evidence = gather(snapshot, counted, WHICH_METRICS)
+    evidence = count_answers(snapshot, standard, WHICH_METRICS).evidence
     runs = [RunName(*run) for run in evidence.runs]
     names = [run.run for run in runs]
     if focus and runs and focus not in names:

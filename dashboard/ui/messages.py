@@ -196,15 +196,15 @@ def clues_answered(number: int, clues: int, questions: int) -> str:
     return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
 
 
-def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
+def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, compared: bool, restricted: bool = False) -> html.P | None:
     """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
-    ``restricted`` says whether only the common questions count.
+    ``compared`` says whether only runs that take part count, ``restricted`` whether only their common questions do.
     """
     if not coverage.differs:
         return None
     taking_part = coverage.taking_part
-    if not restricted:
+    if not compared:
         total, counts = coverage.questions, coverage.answered
         what = "questions"
         if len({*counts.values()}) == 1:  # the same questions, but not the same clues
@@ -225,8 +225,13 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: 
             [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_with_key(path, pairs, "common", "0"))]
         )
     parts: list[str | html.A] = [
-        f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
+        "Runs answered different questions. Each is measured on all that it answered. A mean ranks after it is adjusted for the "
+        "questions that each run skipped (",
+        page_link("how", href="/docs/metrics#which-questions-count"),
+        "). ",
     ]
+    if restricted:
+        parts = [f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "]
     names = names_of(coverage.answered)
     if coverage.apart:
         apart = [f"{names[run]} ({why})" for run, why in coverage.apart.items()]
@@ -236,22 +241,26 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, restricted: 
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
         named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
         parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {enumerated(named, MAX_NAMES, ', ')}. ")
-    if coverage.apart:
+    if not restricted and coverage.common:
+        only = f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered"
+        parts += [page_link(only, href=_with_key(path, pairs, "common", "1")), ". "]
+    if restricted and coverage.apart:
         parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
     return _notice([*parts, page_link("Show each run on its own questions", href=_with_key(path, pairs, "common", "0"))])
 
 
 def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
     """Say that the leaderboard measures these two runs on fewer questions; None if it does not."""
-    if not coverage.differs or not coverage.common:
+    if not coverage.differs:
         return None
-    return _notice(
-        [
-            "Measured on what both runs answered. The leaderboard has other values, because it measures runs on the "
-            f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
-            page_link("Compare both runs on those", href=_with_key(path, pairs, "common", "1")),
-        ]
-    )
+    parts: list[str | html.A] = [
+        "Measured on what both runs answered. The leaderboard has other values, because it measures each run on all that it "
+        "answered. "
+    ]
+    if coverage.common:
+        only = f"Compare both runs on the {_common(coverage)} that {_all(len(coverage.taking_part))} answered"
+        parts.append(page_link(only, href=_with_key(path, pairs, "common", "1")))
+    return _notice(parts)
 
 
 def nothing_in_common(coverage: Coverage, path: str, pairs: Pairs) -> html.Section:
@@ -440,7 +449,9 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     counts = service().ask(coverage, request.selection)
     where = (counts, page.path, pairs)
     # Where only confidences lack, each run is shown on its own answers.
-    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
+    restricted = bool(request.selection.common)
+    nobody = not counts.taking_part and not (page.lists_unranked or counts.lacking)
+    nothing = nobody or (restricted and not counts.common and bool(counts.taking_part))
     if common and counts.differs and nothing:
         return [*above, nothing_in_common(*where)]
-    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
+    return [*above, coverage_notice(*where, compared=bool(common), restricted=restricted), *page.draw(request)]

@@ -67,15 +67,21 @@ class PrintedRow(NamedTuple):
         return Cell(short(value), title, "number figure-printed")
 
 
-def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
-    """Return the caveat of a table, and which of its values have no column; None without a table."""
+def published_note(key: str, shown: Sequence[Metric], on_common: Component | None) -> html.P | None:
+    """Return the caveat of a table, and which of its values have no column; None without a table.
+
+    ``on_common`` links to the board on the questions that all runs answered; None if it is that, or there are no others.
+    """
     if not key:
         return None
     table, rows = published_rows(key)
     columns = {metric.key for metric in shown} | {COUNT}
     others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
     unseen = f" It also has {', '.join(others)}, which are not columns here." if others else ""
-    return note(f"{table.title}: {table.caveat}{unseen}")
+    words = f"{table.title}: {table.caveat}{unseen}"
+    if not table.common or on_common is None:
+        return note(words)
+    return note([f"{words} Its runs were measured on the questions that all of them answered; those above were not. ", on_common])
 
 
 def published_parts(key: str, metric: Metric) -> html.Section:

@@ -185,19 +185,22 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
         f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
     ]
     sentences += _people(selection, facets)
-    common = page.common if selection.common is None else selection.common
+    compared = page.common if selection.common is None else selection.common
     runs = counted(len(counts.taking_part), "run")
-    if common and counts.differs:
-        sentences.append(
-            f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) that "
-            f"all of them answered{_dropped(counts)}."
-        )
+    if compared and counts.differs:
+        if selection.common:
+            sentences.append(
+                f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) "
+                f"that all of them answered{_dropped(counts)}."
+            )
+        else:
+            sentences.append(
+                f"The {runs} answered different questions or clues, and each was measured on all that it answered. Where a mean "
+                "ranks runs, it is adjusted for the questions that each skipped (least squares, run + question)."
+            )
         if counts.apart:
             left_out = counted(len(counts.apart), "run")
-            sentences.append(
-                f"{left_out} took no part, for want of nine tenths of the clues that most runs answered, or of those that the "
-                "others answered."
-            )
+            sentences.append(f"{left_out} took no part, for want of nine tenths of the clues that most runs answered.")
     elif counts.differs:
         sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
     elif len(counts.taking_part) > 1:

@@ -250,7 +250,7 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             for by, values in (("radius", request.facets.radii), ("category", request.facets.texts("category")))
             if len(values) > 1
         ),
-        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_common_questions()), style)
+        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_runs([run.run for run in result.runs])), style)
         if request.facets.longest > 1
         else None,
     ]

@@ -38,15 +38,12 @@ ITEMS = serve(
 )
 
 
-def drawer(request: PageRequest[Any] | None, *, common: bool | None = None) -> html.Aside:
-    """Return what lists the answers behind a mark of a page; closed if the address names none.
-
-    ``common`` says whether the page measures runs on their common questions by default.
-    """
+def drawer(request: PageRequest[Any] | None) -> html.Aside:
+    """Return what lists the answers behind a mark of a page; closed if the address names none."""
     keys: ItemsKeys | None = request.parameters.items if request else None
     if request is None or keys is None:
         return html.Aside(hidden=True, id="drawer")
-    selection = request.selection.on_common_questions() if common else request.selection
+    selection = request.selection
     result = ITEMS.ask(Request(selection, request.facets, keys))
     names = names_of(request.facets.all_runs)
     csv = service().access.address_of_view("/api/v1/items.csv", [*selection.pairs(), *keys.pairs()])

@@ -258,7 +258,7 @@ class PeoplePage(PageParameters, frozen=True):
 )  # fmt: skip
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Draw metrics against votes, then the histograms behind them with the human reference."""
-    result: People = service().ask(people, request.selection.on_common_questions())
+    result: People = service().ask(people, request.selection)
     if not result.rows:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "People")]
     question = "is a run unsure where people disagree?"

@@ -329,7 +329,7 @@ def _add_answer(
     confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
     log.add_answer(
         sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch, output=score.output,
-        correct=None if state in ("abstained", "unparsed") else score.correct, **({} if state else confidence),
+        correct=None if state in ("abstained", "unparsed") else score.correct, **(confidence if state in (None, "unparsed") else {}),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from clueline.data.store import Snapshot
 from clueline.data.store.run_cache import kept_property
 from clueline.queries.buzzing.parameters import Rules
 from clueline.queries.engine import run_columns
-from clueline.queries.engine.common_questions import restrict
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Run
 from clueline.queries.engine.selected_answers import attribute_masks, left_out_plays, selection_clauses
 from clueline.queries.metrics.counted_answers import BUZZED
@@ -149,7 +149,7 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
 
 def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tuple[BuzzingData, Iterator[RunBuzzing]]:
     """Read the same as ``read_buzzing``, but yield the runs one by one: those of a large dataset do not fit into memory."""
-    selection, _ = restrict(snapshot, selection)
+    selection = count_answers(snapshot, selection, compared=False).selection
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
     kinds = snapshot.rows(

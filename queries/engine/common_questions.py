@@ -1,7 +1,8 @@
-"""Which questions and clues the runs of a selection answered, and the selection of those that all of them answered.
+"""Which runs of a selection take part in a comparison, and which questions and clues runs answered.
 
-A run must not win by skipping, nor change what others are measured on. Where runs are ranked, they are measured only on the clues
-that every run taking part answered, and only runs that skipped little take part.
+A run must not win by skipping, nor change what others are measured on. A run that skipped little takes part, and is measured on
+all that it answered; ``queries.engine.shared_answers`` compares such runs. With ``common``, runs are measured on the questions
+and clues that all of them answered.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Coverage(msgspec.Struct):
         answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
             answers count depends on the metrics of the selection (``CountedAnswers.answering``).
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
+        expected: number of questions with such a clue.
         common: number of questions with a clue that every participating run answered.
         common_clues: number of such clues. Abstentions are among them if the metrics count them.
         differs: whether runs answered different clues, so that it matters which clues count.
@@ -64,6 +66,7 @@ class Coverage(msgspec.Struct):
     answered: dict[str, int]
     answered_clues: dict[str, int]
     expected_clues: int
+    expected: int
     common: int
     common_clues: int
     differs: bool
@@ -86,9 +89,8 @@ def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, 
     """Return which runs take part in a comparison, and which clues a run is expected to answer.
 
     A clue is expected if most runs answered it. Runs with less than half of the clues that any run answered have no say in that:
-    many small uploads must not shrink what the others are measured on. A run takes part if it answered nine tenths of the
-    expected clues. While those that do share less than half of the expected clues, the run whose removal gains most clues leaves;
-    of several, the one imported last.
+    many small uploads must not change what others are expected to answer. A run takes part if it answered nine tenths of the
+    expected clues.
 
     ``answered`` has shape (runs, clues), runs in order of import. By default, every run is ``eligible``.
 
@@ -108,13 +110,6 @@ def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, 
     part = np.array([np.count_nonzero(row & expected) >= MIN_SHARE * size for row in answered], dtype=bool) & (counts > 0)
     if eligible is not None:
         part &= eligible
-    of_clue = _runs_of_clues(answered, part)
-    while (runs := np.count_nonzero(part)) > 1 and np.count_nonzero(of_clue == runs) < HALF * size:
-        lacks_one = of_clue == runs - 1
-        gains = [int(np.count_nonzero(lacks_one & ~row)) if takes else -1 for row, takes in zip(answered, part, strict=True)]
-        leaving = max(range(len(gains)), key=lambda index: (gains[index], index))
-        part[leaving] = False
-        of_clue -= answered[leaving]
     return part, expected
 
 
@@ -125,24 +120,60 @@ def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
     return counts
 
 
-@once_per_snapshot
-def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
-    """Return the selection that a view measures, restricted to common questions and clues if ``common`` asks for it.
+class Comparable(NamedTuple):
+    """What a view measures of a selection.
 
-    The restricted selection is of the participating runs. It is the given one if all runs answered the same, or none takes part
-    because confidences lack. The coverage is that of the given selection, None if ``common`` does not apply. ``by_default``
-    restricts a selection that does not specify ``common``.
+    Attributes:
+        selection: the participating runs and, with ``common``, only the questions and clues that all of these answered. It is the
+            given selection if all of its runs answered the same, or none takes part because confidences lack.
+        coverage: that of the given selection; None if each run is to be measured on its own.
+        unshared: what the runs were expected to answer, where some of them did not; None where all answered the same.
     """
-    if not (by_default if selection.common is None else selection.common):
-        return selection, None
+
+    selection: Selection
+    coverage: Coverage | None = None
+    unshared: Expected | None = None
+
+
+class Expected(NamedTuple):
+    """What the runs of a selection are expected to answer.
+
+    ``clues``, shape (clues,), says so of each clue of the dataset, ``questions`` of each question by position. Where runs
+    answered different clues of a question, ``mask`` selects the expected clues, and ``complete`` says of each run at which
+    questions, by position, it answered all of them; both are None if they did not.
+    """
+
+    clues: Bools
+    questions: Bools
+    mask: ClueMask | None = None
+    complete: dict[str, Bools] | None = None
+
+
+@once_per_snapshot
+def comparable(snapshot: Snapshot, selection: Selection) -> Comparable:
+    """Return what a view measures of a selection in which runs are compared.
+
+    ``common`` is ``None`` for the runs that take part, each on all that it answered; see ``taking_part``.
+    """
+    if selection.common is False:
+        return Comparable(selection)
     runs, answers = _answers(snapshot, selection)
-    counts, common = _coverage(snapshot, selection, runs, answers)
+    counts, common, expected = _coverage(snapshot, selection, runs, answers)
     if not counts.differs or (counts.lacking and not counts.taking_part):
-        return selection, counts
-    restricted = _masked(selection, answers, common, [runs.index(run) for run in counts.taking_part])
-    if counts.taking_part:  # no name would mean all runs
-        restricted = restricted.on_runs(counts.taking_part)
-    return restricted, counts
+        return Comparable(selection, counts)
+    part = [runs.index(run) for run in counts.taking_part]
+    of_runs = selection.on_runs(counts.taking_part) if part else selection  # no name would mean all runs
+    if selection.common or not part:
+        return Comparable(_masked(of_runs, answers, common, part), counts)
+    rows = answers.answered[part]
+    if (rows == rows[0]).all():
+        return Comparable(of_runs, counts)
+    unshared = Expected(expected, answers.questions_with(expected))
+    if not answers.whole(rows):
+        complete = [answers.questions_with(row) & ~answers.questions_with(expected & ~row) for row in rows]
+        of_run = dict(zip(counts.taking_part, complete, strict=True))
+        unshared = unshared._replace(mask=_clue_mask(answers, expected), complete=of_run)
+    return Comparable(of_runs, counts, unshared)
 
 
 def shared_selections(
@@ -191,6 +222,11 @@ class _Answers(NamedTuple):
 
     def complete(self) -> bool:
         return all(not (self.questions_with(row)[self.question] & self.selected & ~row).any() for row in self.answered)
+
+    def whole(self, rows: Bools) -> bool:
+        """Check whether runs that answered a question all answered the same clues of it, from what they answered."""
+        by_any = rows.any(axis=0)
+        return all(not (self.questions_with(row)[self.question] & by_any & ~row).any() for row in rows)
 
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
@@ -274,8 +310,8 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], state
     return snapshot.cached(dataset, run_columns.cache_name("answered clues", states), runs, read) if runs else []
 
 
-def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
-    """Compute the coverage, and which clues of the dataset are common, shape (clues,)."""
+def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers: _Answers) -> tuple[Coverage, Bools, Bools]:
+    """Compute the coverage, and which clues of the dataset are common and which are expected, shape (clues,) each."""
     counts = [np.count_nonzero(row) for row in answers.answering]
     lacking = _lacking(snapshot, selection) if selection.items.need_confidence else {}
     part, expected = taking_part(answers.answering, np.array([run not in lacking for run in runs], dtype=bool))
@@ -302,6 +338,7 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
             answered=dict(zip(runs, answered_questions, strict=True)),
             answered_clues=dict(zip(runs, map(int, counts), strict=True)),
             expected_clues=int(np.count_nonzero(expected)),
+            expected=int(answers.questions_with(expected).sum()),
             common=int(answers.questions_with(common).sum()),
             common_clues=common_clues,
             differs=any(np.count_nonzero(row) != common_clues for row in answers.answered),
@@ -310,6 +347,7 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
             lacking=[*lacking],
         ),
         common,
+        expected,
     )
 
 
@@ -332,8 +370,7 @@ def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], ex
     }
     reasons = {}
     for run, answered in apart.items():
-        few = answered < MIN_SHARE * expected or not answered
-        reasons[run] = f"answered {answered:,} of {expected:,}{'' if few else ', but too few that the others answered'}"
+        reasons[run] = f"answered {answered:,} of {expected:,}"
         for state, share_of in STATES_OF_REASONS.items():
             rows = 0 if state in selection.items.answering else other.get(run, {}).get(state, 0)
             if rows and rows / (rows + answered) > MAX_FAILED:

@@ -37,7 +37,7 @@ from clueline.queries.engine.units import Units
 from clueline.queries.metrics import Conventions, Metric
 from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
 from clueline.queries.metrics.kernels.bins import FOLDS, fold_bins, mass_bins, mass_bins_of_sorted, question_folds
-from clueline.queries.metrics.metric import unchanged_sums
+from clueline.queries.metrics.metric import Level, unchanged_sums
 from clueline.queries.query_time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence for a metric without bins
@@ -116,6 +116,10 @@ class Evidence:
         selected_by_answers: whether a filter on difficulties that come from runs selects the questions, so that tests and bands
             would mislead; see ``queries.engine.question_difficulties``.
         stored: function that returns the totals of ``by_cluster`` without reading rows; None if there are none.
+        expected: which of the selected questions the runs were expected to answer, where some of them did not; None where all
+            answered the same, or the runs are not compared. See ``queries.engine.shared_answers``.
+        shared: if runs answered different clues of a question, a function from the level of metrics to the evidence whose rows
+            are the same for all runs that have them; else None.
     """
 
     runs: tuple[Run, ...]
@@ -127,6 +131,8 @@ class Evidence:
     smooth: bool = False
     selected_by_answers: bool = False
     stored: Callable[[Sums], Mapping[str, Floats]] | None = field(default=None, repr=False)
+    expected: NDArray[np.bool_] | None = field(default=None, repr=False)
+    shared: Callable[[Level], Evidence] | None = field(default=None, repr=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, key: Hashable, compute: Callable[[], V]) -> V:
@@ -196,27 +202,46 @@ class Evidence:
 
     @_once
     def _of_runs(self, runs: tuple[int, ...]) -> Evidence:
+        shared = None if self.shared is None else partial(_shared_of_runs, self, runs)
         if self.stored is None or "rows" in vars(self):
-            return self.select_rows(np.isin(self.run_of_rows, runs))
+            return replace(self.select_rows(np.isin(self.run_of_rows, runs)), expected=self.expected, shared=shared)
         stored = self.by_cluster
         return replace(
             self,
             runs=tuple(self.runs[run] for run in runs),
             stored=lambda sums: {name: column[:, runs] for name, column in stored(sums).items()},
+            shared=shared,
         )
+
+    def paired(self, metric: Metric) -> Evidence:
+        """Return the evidence in each of whose rows runs answered the same clues, or nothing."""
+        if self.shared is None or not metric.of_items:
+            return self
+        return self._shared(metric.level)
+
+    @_once
+    def _shared(self, level: Level) -> Evidence:
+        assert self.shared is not None
+        return self.shared(level)
 
     def by_question(self) -> Evidence:
         """Return the same evidence with single questions as units."""
         return self if self.clustered is None else replace(self, clustered=None, source=self.rows, stored=None)
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
-        """Select the rows for which ``rows``, shape (rows,), is true. Runs without any of them are left out."""
+        """Select the rows for which ``rows``, shape (rows,), is true. Runs without any of them are left out.
+
+        Questions without any are no longer expected. What runs share is not told apart within them.
+        """
         left, run = np.unique(self.run_of_rows[rows], return_inverse=True)
+        places = np.arange(self.selected)
         return replace(
             self,
             runs=tuple(self.runs[index] for index in left),
             source=replace(self.rows.select(rows), run=run),
             stored=None,
+            expected=self.expected if self.expected is None else self.expected & np.isin(places, self.places[rows]),
+            shared=None,
             respondents={
                 run: part.of_questions(self.places[rows & (self.run_of_rows == index)])
                 for index in left
@@ -690,6 +715,13 @@ class Evidence:
         filled = of_items > 0
         firsts = firsts[filled]
         return self._parts.run[part[firsts]], place[firsts], of_items[filled], of_correct[filled]
+
+
+def _shared_of_runs(whole: Evidence, runs: tuple[int, ...], level: Level) -> Evidence:
+    """Return what some runs of some evidence share with the others."""
+    assert whole.shared is not None
+    evidence, names = whole.shared(level), {whole.runs[run].run for run in runs}
+    return evidence.of_runs(np.array([run.run in names for run in evidence.runs]))
 
 
 OUTLINE = Sums("outline", ("items",), lambda evidence: evidence.outline)

@@ -43,11 +43,14 @@ def gather(
     metrics: Sequence[Metric],
     responses: Mapping[str, Responses] | None = None,
     distributions: Mapping[str, RunDistributions] | None = None,
+    *,
+    by_clue: bool = False,
 ) -> Evidence:
     """Gather the evidence on a selection that the metrics need, with all of its runs that answered any of the questions.
 
     Over more than ``MAX_CLUSTERS`` questions, if stored statistics suffice, only totals are read, and rows when they are used.
     ``responses`` and ``distributions``, by run, are used instead of the stored ones; runs without an entry have no responses.
+    ``by_clue`` gives each clue a row of its own, for metrics of items; units stay the questions, or clusters of these.
     """
     snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = counting_what_there_is(snapshot, selection)
@@ -59,9 +62,11 @@ def gather(
     runs = snapshot.frame(f"{clauses} select * from chosen_runs order by place", parameters)
     if silent := runs_without_confidence(snapshot, selection, runs):
         runs = runs.filter(~runs["run"].is_in(silent))
-    reader = RowReader(snapshot, selection, metrics, questions, runs, responses, distributions)
+    reader = RowReader(snapshot, selection, metrics, questions, runs, responses, distributions, by_clue)
     question_ids = questions["question_id"].to_numpy()
     units = read_units(snapshot, selection, question_ids)
+    if by_clue:
+        question_ids, units = question_ids[reader.clue_questions], units.of_parts(reader.clue_questions)
     evidence = Evidence(
         runs=tuple(Run(*row) for row in runs.select("run", "model", "elicitation").iter_rows()),
         selected_questions=question_ids,

@@ -22,6 +22,7 @@ from clueline.queries.engine.bootstrap import (
 )
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.extra_question import extra_question_interval, extreme_replicates
+from clueline.queries.engine.shared_answers import pair_differences
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.metrics.catalogue.shared import columns
 from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
@@ -174,7 +175,7 @@ def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: ND
 
 
 def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
-    """Compute two-sided, unadjusted p-values of the differences between all pairs of runs that answered the same questions.
+    """Compute two-sided, unadjusted p-values of the differences between all pairs of runs, on what both answered.
 
     They are those of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few
     right answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the
@@ -189,18 +190,25 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
 def _difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     if evidence.selected_by_answers:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
-    values = evidence.values(metric)
+    differences = pair_differences(evidence, metric)
+    moved = differences - _own_differences(evidence, metric)
     errors, counts = difference_errors(evidence, metric)
-    p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)
+    p_values = inference.t_test(differences, errors, counts)
     for chosen, low, high in _bootstraps_of_differences(evidence, metric):
         for run in np.flatnonzero(chosen.any(axis=1)):
-            lowest, highest = low[:, [run]] - high, high[:, [run]] - low
+            lowest, highest = low[:, [run]] - high + moved[run], high[:, [run]] - low + moved[run]
             below = ratio(np.sum(lowest <= TIED, axis=0), np.isfinite(lowest).sum(axis=0))
             above = ratio(np.sum(highest >= -TIED, axis=0), np.isfinite(highest).sum(axis=0))
             p_value = np.minimum(2 * np.fmin(below, above), 1.0)
             p_values[run] = np.where(chosen[run], np.fmax(p_values[run], p_value), p_values[run])
     np.fill_diagonal(p_values, np.nan)
     return p_values
+
+
+def _own_differences(evidence: Evidence, metric: Metric) -> Floats:
+    """Return the differences between the values of runs, each on all that it answered, from which their replicates vary."""
+    values = evidence.values(metric)
+    return values[:, None] - values[None, :]
 
 
 class EquivalenceTests(NamedTuple):
@@ -218,19 +226,19 @@ class EquivalenceTests(NamedTuple):
 
 
 def equivalence_tests(evidence: Evidence, metric: Metric, margin: float) -> EquivalenceTests:
-    """Test for all pairs of runs that answered the same questions whether they differ by less than a margin, at least 0.
+    """Test for all pairs of runs, on what both answered, whether they differ by less than a margin, at least 0.
 
     The methods are those of ``difference_tests``. Schuirmann 1987; Lakens 2017.
     """
-    values = evidence.values(metric)
-    differences = values[:, None] - values[None, :]
+    differences = pair_differences(evidence, metric)
+    moved = differences - _own_differences(evidence, metric)
     errors, counts = difference_errors(evidence, metric)
     half = inference.t_margin(errors, counts, EQUIVALENCE_LEVEL)
     p_below, high = inference.one_sided_t_test(differences - margin, errors, counts), differences + half
     tail = (1 - EQUIVALENCE_LEVEL) / 2
     for chosen, lowest, highest in _bootstraps_of_differences(evidence, metric):
         for run in np.flatnonzero(chosen.any(axis=1)):
-            drawn = highest[:, [run]] - lowest
+            drawn = highest[:, [run]] - lowest + moved[run]
             known = np.isfinite(drawn).any(axis=0) & chosen[run]
             above = np.sum(drawn >= margin - TIED, axis=0) / np.maximum(np.isfinite(drawn).sum(axis=0), 1)
             p_below[run] = np.where(known, np.fmax(p_below[run], above), p_below[run])
@@ -259,7 +267,7 @@ def _bootstraps_of_differences(evidence: Evidence, metric: Metric) -> Iterator[t
 
 
 def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Compute standard errors of the differences between all pairs of runs on the same questions, and numbers of units.
+    """Compute standard errors of the differences between all pairs of runs, and the numbers of units that both answered.
 
     Both have shape (runs, runs). With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of
     single units. The errors then differ by a few percent, which is within their own noise, and cost the same for any selection.

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, State, among_states
-from clueline.queries.engine.bootstrap import TIED, percentile_interval
+from clueline.queries.engine.bootstrap import DIGITS, TIED, percentile_interval
 from clueline.queries.engine.equivalence import Equivalence, equivalences
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from clueline.queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from clueline.queries.engine.primary_metric import RankedMetrics
-from clueline.queries.engine.selected_answers import counts_by_run, selected_responses, selection_clauses, state_counts
+from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
+from clueline.queries.engine.shared_answers import adjusted_means, pair_differences, ranking_values
 from clueline.queries.engine.units import ONE_CLUSTER
 from clueline.queries.metrics import Metric
-from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from clueline.queries.metrics.kernels.arrays import Floats
 from clueline.queries.metrics.kernels.bounds import mean_bounds
 from clueline.queries.selection import Selection, dataset_conventions, number
@@ -43,18 +43,26 @@ class MetricCell(msgspec.Struct):
     separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to differ (p >= 0.05,
     adjusted for all pairs by Holm's method and, unless this is the primary metric, for all other metrics). ``may_be_best`` is
     whether the run is not shown to be worse than any other. All runs that are truly best are among these with 95 % confidence,
-    simultaneously. All of these are None without intervals and for a value from a single question. ``letters`` and
-    ``may_be_best`` are also None if the runs answered different questions or clues; ``may_be_best`` also where 0 is the best
-    value, because a difference does not say which of two runs is nearer to 0. With a margin, ``margin`` compares the run with the
-    first one by this metric; it is None for the first one.
+    simultaneously. All of these are None without intervals and for a value from a single question. Letters are of what each two
+    runs both answered; ``letters`` and ``may_be_best`` are None where runs are not compared (``common=0``), ``may_be_best`` also
+    where 0 is the best value, because a difference does not say which of two runs is nearer to 0. With a margin, ``margin``
+    compares the run with the first one by this metric; it is None for the first one.
 
-    Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the greatest value that any
-    confidences of these answers could give, or ``no_bounds`` says that there are no bounds of this metric.
+    Where the ranked runs answered different questions, ``adjusted`` is the mean by which they are ranked, adjusted for those that
+    each skipped, with its 95 % interval (see ``shared_answers.adjusted_means``); ``value`` and its interval are of what the run
+    answered itself. It is None for a metric that is no mean, which ranks by ``value``.
+
+    Where a run did not answer all questions, ``rest_low`` and ``rest_high`` are what a mean would be with the worst and the best
+    answers to the rest. Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the
+    greatest value that any confidences of these answers could give, or ``no_bounds`` says that there are none of this metric.
     """
 
     value: float | None
     missing: str | None
     questions: int  # questions from which the value is computed
+    adjusted: float | None = None
+    adjusted_low: float | None = None
+    adjusted_high: float | None = None
     rank: float | None = None
     low: float | None = None
     high: float | None = None
@@ -66,6 +74,8 @@ class MetricCell(msgspec.Struct):
     method: Method | None = None
     no_interval: str | None = None
     margin: Equivalence | None = None
+    rest_low: float | None = None
+    rest_high: float | None = None
     bound_low: float | None = None
     bound_high: float | None = None
     no_bounds: str | None = None
@@ -132,38 +142,6 @@ def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
     return counts | {"shares": {state: count / responses for state, count in counts.items() if count}}
 
 
-def groups_by_counted(metrics: Iterable[Metric], states: Collection[State]) -> dict[CountedAnswers, list[Metric]]:
-    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group.
-
-    ``states`` are those of answers without a confidence that there are.
-    """
-    groups: dict[CountedAnswers, list[Metric]] = {}
-    for metric in metrics:
-        counted = metric.counted if states or metric.counted.attempts else CONFIDENT
-        groups.setdefault(counted if "scored" in states else counted.without_scored(), []).append(metric)
-    ordered = sorted(groups, key=lambda counted: (not counted.need_confidence, len(counted.states)))
-    return {counted: groups[counted] for counted in ordered} or {CONFIDENT: []}
-
-
-def states_present(counts: Iterable[Mapping[State, int]]) -> set[State]:
-    """Return the states of answers without a confidence of which there are any, from counts by run."""
-    return {state for of_run in counts for state in OTHER_STATES if of_run[state]}
-
-
-def selections_by_counted(
-    snapshot: Snapshot, selection: Selection, metrics: Iterable[Metric], runs: Sequence[str] = ()
-) -> list[tuple[Selection, list[Metric]]]:
-    """Group metrics by the answers that they count, each group with the selection by which it is measured.
-
-    There is at least one group, those that need a confidence first. ``runs`` are ids of runs that are measured although filters
-    may leave them out.
-    """
-    measured = [selection, selection.on_runs(runs)] if runs else [selection]
-    counts = [of_run for part in measured for of_run in counts_by_run(state_counts(snapshot, part)).values()]
-    groups = groups_by_counted(metrics, states_present(counts))
-    return [(selection.replace(counted=counted), group) for counted, group in groups.items()]
-
-
 def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list[R]:
     """Merge the rows of runs for different groups of metrics; other facts are those of the first group that has the run."""
     merged: dict[str, R] = {}
@@ -184,11 +162,15 @@ def metric_cells(
     margin: float | None = None,
 ) -> list[MetricCell]:
     """Compute a metric of each run, with its rank among the runs and, if asked, intervals of both; see ``run_rows``."""
-    values = evidence.values(metric)
+    values, adjusted = evidence.values(metric), adjusted_means(evidence, metric)
+    order = ranks(metric.loss(ranking_values(evidence, metric)))
     cells = [
         MetricCell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
-        for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
+        for value, count, rank in zip(values, evidence.questions_with(metric), order, strict=True)
     ]
+    if adjusted is not None:
+        for cell, value in zip(cells, adjusted.values, strict=True):
+            cell.adjusted = number(value)
     if intervals and any(cell.questions > 1 for cell in cells):
         several = evidence.units_with(metric) > 1
         _add_intervals(cells, metric, evidence, several)
@@ -200,8 +182,9 @@ def metric_cells(
 
 
 def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, several: NDArray[np.bool_]) -> None:
-    intervals = metric_intervals(evidence, metric)
-    rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
+    intervals, adjusted = metric_intervals(evidence, metric), adjusted_means(evidence, metric)
+    replicates = evidence.replicates(metric) if adjusted is None else adjusted.replicates
+    rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(replicates)))
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1 and not several[index]:
             cell.no_interval = ONE_CLUSTER
@@ -211,16 +194,27 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, 
                 cell.no_interval = NO_INTERVAL
             else:
                 cell.replicates, cell.method = int(intervals.replicates[index]), intervals.methods[index]
+                if adjusted is not None:
+                    _add_adjusted_interval(cell, float(adjusted.widths[index]))
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
+
+
+def _add_adjusted_interval(cell: MetricCell, width: float) -> None:
+    """Set the interval of an adjusted mean: the distances of that of the run's own value, so many times as wide."""
+    if cell.value is None or cell.adjusted is None or cell.low is None or cell.high is None:
+        return
+    cell.adjusted_low = round(cell.adjusted - width * (cell.value - cell.low), DIGITS)
+    cell.adjusted_high = round(cell.adjusted + width * (cell.high - cell.value), DIGITS)
 
 
 def _add_letters(cells: list[MetricCell], metric: Metric, evidence: Evidence, metrics: int, several: NDArray[np.bool_]) -> None:
     """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics, where any can be tested."""
-    if not metric.ranks or not evidence.same_questions or evidence.selected_by_answers:
+    if not metric.ranks or not _comparable(evidence) or evidence.selected_by_answers:
         return
     different = pairs_that_differ(difference_tests(evidence, metric), metrics)
-    loss = metric.loss(evidence.values(metric))
-    worse = np.any(different & (loss[:, None] > loss[None, :]), axis=1)
+    differences = pair_differences(evidence, metric)
+    # A greater value is a greater loss, unless more is better. Which of two is nearer to 0 their difference does not say.
+    worse = np.any(different & ((differences < 0) if metric.direction == "higher" else (differences > 0)), axis=1)
     tested = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and several[index]]
     letters = compact_letters(different, [index for _, index in sorted(tested)])
     for _, index in tested:
@@ -237,11 +231,16 @@ def _add_equivalences(
     if len(ranked) < 2:
         return
     first = min(ranked, key=lambda index: cells[index].rank or math.inf)
-    comparable = tested is not None and evidence.same_questions
+    comparable = tested is not None and _comparable(evidence)
     compared = equivalences(evidence, metric, margin, first, tested.adjusted_for(metric)) if comparable and tested else None
     for index in ranked:
         if index != first:
             cells[index].margin = compared[index] if compared else Equivalence(evidence.runs[first].run, undefined=NOT_SAME)
+
+
+def _comparable(evidence: Evidence) -> bool:
+    """Check whether runs answered the same questions, or are compared on those that both answered."""
+    return evidence.expected is not None or evidence.same_questions
 
 
 def ranks(loss: Floats) -> Floats:

@@ -149,7 +149,7 @@ class RowReader:
     """Reads the rows of the selected questions and runs, by what metrics need. The selection has the dataset's conventions.
 
     ``responses`` and ``distributions``, by run, are used instead of the stored ones, and must already be filtered; runs without
-    an entry have no responses.
+    an entry have no responses. With ``by_clue``, there is a row for each clue, and places are those of ``clue_questions``.
     """
 
     snapshot: Snapshot
@@ -159,6 +159,7 @@ class RowReader:
     runs: pl.DataFrame
     responses: Mapping[str, Responses] | None = None
     distributions: Mapping[str, RunDistributions] | None = None
+    by_clue: bool = False
 
     @kept_property
     def reads(self) -> set[str]:
@@ -180,11 +181,18 @@ class RowReader:
     def stored(self) -> bool:
         """Whether the stored statistics can be used: all items of each question, those with a confidence, are selected."""
         other_states = has_other_states(self.runs, self.selection.items)
-        return self.responses is None and not self.selection.filters_items and not other_states
+        return self.responses is None and not self.selection.filters_items and not other_states and not self.by_clue
 
     @kept_property
     def positions(self) -> Ints:
         return self.questions["position"].cast(pl.Int64).to_numpy()
+
+    @kept_property
+    def clue_questions(self) -> Ints:
+        """Index of the question of each clue of the selected questions, shape (clues,)."""
+        of_clues, _ = run_columns.clues(self.snapshot, self.selection.dataset).numbered()
+        sizes = np.bincount(of_clues, minlength=int(self.positions.max(initial=-1)) + 1)[self.positions]
+        return np.repeat(np.arange(len(self.positions)), sizes)
 
     @kept_property
     def difficulties(self) -> QuestionDifficulties:
@@ -276,8 +284,10 @@ class RowReader:
         dataset, binned = self.selection.dataset, bool(reads & {*BIN_COLUMNS})
         clues = run_columns.clues(self.snapshot, dataset)
         for index, part in self._selected(runs, clues):
-            starts = np.flatnonzero(np.diff(part.place, prepend=-1))
             at = clues.first[self.positions[part.place]] + part.clue
+            if self.by_clue:
+                part, at = self._placed_by_clue(part, at)  # noqa: PLW2901
+            starts = np.flatnonzero(np.diff(part.place, prepend=-1))
             sequences, sample = None if part.sample is None else run_columns.sequence_starts(part.place, part.sample), None
             if by_sample and sequences is not None and part.sample is not None:
                 starts, sequences = sequences[:-1], None
@@ -286,6 +296,13 @@ class RowReader:
             items = Items(part.confidence, part.correct, first, clues.curves_at(at), sequences, clues.words[at])
             bins = bin_sums(items, self.selection.conventions.closed) if binned and len(starts) else None
             yield _RunRows(index, part.place[starts], sums(items, reads & STATISTICS.keys()), bins, items, sample, part.order)
+
+    def _placed_by_clue(self, part: Responses, at: Ints) -> tuple[Responses, Ints]:
+        """Return responses with the place of their clue in ``clue_questions``, and ``at`` in the same order, samples together."""
+        firsts = np.searchsorted(self.clue_questions, np.arange(len(self.positions)))
+        place = firsts[part.place] + part.clue
+        order = np.argsort(place, kind="stable")
+        return Responses(place[order], part.clue[order], part.confidence[order], part.correct[order]), at[order]
 
     def _selected(self, runs: Sequence[str], clues: Clues) -> Iterator[tuple[int, Responses]]:
         """Yield the index and the responses of each run that the selection keeps."""

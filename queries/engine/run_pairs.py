@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from clueline.data.store import Snapshot
-from clueline.queries.engine.common_questions import restrict, shared_selections
+from clueline.queries.engine.common_questions import shared_selections
+from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.gather import gather
-from clueline.queries.engine.ranked_metric_rows import selections_by_counted
 from clueline.queries.metrics import Metric
 from clueline.queries.selection import Selection
 from clueline.queries.selection.parameter_kinds import BadRequest
@@ -66,11 +66,10 @@ def measure_pair(
     answered nothing that the metric counts. Metrics that count the same answers share a pair.
     """
     pairs: dict[str, RunPair | None] = {}
-    for counting, group in selections_by_counted(snapshot, selection, metrics, (a, b)):
-        counted, _ = restrict(snapshot, counting)
-        shared = shared_selections(snapshot, counted, [(a, b)])
-        pair = pair_runs(measure_runs(snapshot, shared.get((a, b), counted), (a, b), group), a, b)
-        pairs |= dict.fromkeys((metric.key for metric in group), pair)
+    for counted in count_groups(snapshot, selection, metrics, (a, b), compared=False):
+        shared = shared_selections(snapshot, counted.selection, [(a, b)])
+        pair = pair_runs(measure_runs(snapshot, shared.get((a, b), counted.selection), (a, b), counted.metrics), a, b)
+        pairs |= dict.fromkeys((metric.key for metric in counted.metrics), pair)
     return pairs
 
 

@@ -18,6 +18,7 @@ from clueline.queries.metrics.kernels.arrays import Floats, Ints
 from clueline.queries.selection import Selection
 from clueline.queries.selection.facets import AGES, QUESTION, YEARS, default_cluster
 
+CLUES_OF_QUESTION = "clues of a question"  # what a unit is where rows are clues
 ONE_QUESTION = "a single question does not show how much the value would vary over others"
 ONE_CLUSTER = "its questions are all in one cluster, which does not show how much the value would vary over others"
 
@@ -60,6 +61,10 @@ class Units:
     def sums(self, columns: Floats) -> Floats:
         """Sum columns of shape (selected, k) over the questions of each unit, shape (units, k)."""
         return columns if self.are_questions else sum_by_place(columns, self.of_questions, self.count)
+
+    def of_parts(self, questions: Ints) -> Units:
+        """Return the units of parts of questions, from the index of the question of each part, shape (parts,)."""
+        return Units(CLUES_OF_QUESTION if self.are_questions else self.name, self.keys, self.of_questions[questions])
 
     def with_one_more(self) -> Units:
         """Return the units with one more question, which is a unit of its own."""

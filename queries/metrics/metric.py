@@ -19,6 +19,7 @@ from clueline.queries.metrics.kernels.bounds import Bounds
 HALF_REWARD, NET_REWARD = "half_reward", "net_reward"
 ATTEMPTED_ITEMS = "attempted_items"  # number of items that are no abstentions; computed from the items
 Sums = Mapping[str, Floats]
+Level = Literal["item", "question"]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high or near 0; none: not a quality score
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
 # How residuals c - y are combined into a distance from calibration, 0 for a calibrated run; see queries.engine.inference.
@@ -155,7 +156,7 @@ class MetricFacts:
     needs: tuple[Need, ...] = ("correctness", "confidence")
     caveat: str = ""
     undefined: str = "no items are selected"
-    level: Literal["item", "question"] = "item"
+    level: Level = "item"
     of_forecasts: Wording | None = None
 
 
@@ -168,7 +169,7 @@ class AnalysisMetric(MetricFacts):
 
     fields: tuple[str, ...]
     address: str
-    level: Literal["item", "question"] = "question"
+    level: Level = "question"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +184,7 @@ class Metric(MetricFacts):
     Attributes:
         contributions: a column named ``questions`` is 1 where a question has what the metric needs, else 0.
         counts: where there is no ``questions`` column, the statistic that counts the items the metric can use.
+        mean: whether it is a mean over items, weighted by ``counts``, or over the questions where it is defined.
         human: the default human curve, None if the metric uses no human curve.
         cross_fitted: whether it is computed from totals by fold of questions and bin (see ``kernels.bins.fold_totals``) instead
             of contributions. Equal-mass bins are then those of the data in every replicate.
@@ -216,6 +218,7 @@ class Metric(MetricFacts):
     contributions: Contributions = unchanged_sums
     counts: str = "items"
     counted: CountedAnswers = CONFIDENT
+    mean: bool = False
     human: str | None = None
     binned: bool = False
     cross_fitted: bool = False

@@ -235,10 +235,11 @@ class Selection(Parameters, frozen=True):
     common: Annotated[
         bool | Literal["all"] | None,
         FlagOrAll(
-            "`1`: only questions, and clues of these, that every run taking part answered. A run takes part if it answered nine "
-            "tenths of the clues that most runs answered. `all`: every run takes part, whatever it skipped. `0`: each run on its "
-            "own. By default `1` where runs are ranked or shown side by side (leaderboard, agreement, breakdown, decide, "
-            "reliability, recalibration, difficulty, slices, triptych, unsolved, which-ece), else `0`"
+            "By default, runs take part that answered nine tenths of the clues that most runs answered, each on all that it "
+            "answered, where runs are ranked or shown side by side (leaderboard, agreement, breakdown, decide, reliability, "
+            "recalibration, difficulty, slices, triptych, unsolved, which-ece, people); elsewhere all runs do. `1`: only "
+            "questions, and clues of these, that every run taking part answered. `all`: the same, and every run takes part, "
+            "whatever it skipped. `0`: all runs take part, each on its own"
         ),
     ] = None
     # Set by queries, never by an address. A few questions are named by id, many by position: DuckDB takes 200 times as long to
@@ -262,10 +263,6 @@ class Selection(Parameters, frozen=True):
         """Return the same selection with the answers that metrics count as items; if they differ, those with a confidence."""
         counted = {metric.counted for metric in metrics}
         return self.replace(counted=counted.pop() if len(counted) == 1 else CONFIDENT)
-
-    def on_common_questions(self) -> Selection:
-        """Return the same selection with ``common`` set to 1, unless it is set already."""
-        return self.replace(common=True) if self.common is None else self
 
     def without_filters(self, narrows: Narrows) -> Selection:
         """Return the same selection without its filters on runs, questions, clues or responses."""

@@ -300,7 +300,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             else None,
             published_menu(reference),
         ),
-        published_note(reference, shown),
+        published_note(reference, shown, _link_to_common(request, board)),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         side_by_side(
             sections.rankings(board, ranked, style) if several_ranks and not crowded else None,
@@ -311,6 +311,16 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
     ]
+
+
+def _link_to_common(request: PageRequest[LeaderboardPage], board: Leaderboard) -> Component | None:
+    """Return a link to the board on the questions that all runs answered; None if it is that, or all answered the same."""
+    every = {row.questions for row in board.rows} | {cell.questions for row in board.rows for cell in row.metrics.values()}
+    if request.selection.common is not None or len(every - {0}) < 2:
+        return None
+    return page_link(
+        "Measure these runs in the same way", href=request.link("/", common="1", published=request.parameters.published)
+    )
 
 
 def _primary(request: PageRequest[LeaderboardPage]) -> Metric:

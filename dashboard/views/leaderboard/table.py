@@ -47,6 +47,7 @@ STATES: dict[State, str] = {
     "failed": "Share of calls that got no answer from the model. They are left out, as if it had not been asked.",
 }
 BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
+ADJUSTED = "Ranks the runs: the mean over the expected questions, adjusted for how hard those are that each run skipped"
 FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
 
 
@@ -260,6 +261,13 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
     elif cell.no_interval:
         about += f"; no interval, because {cell.no_interval}"
+    if cell.rest_low is not None and cell.rest_high is not None:
+        about += f"; {short(cell.rest_low)} to {short(cell.rest_high)} with any answers to the questions that it did not answer"
+    if cell.adjusted is not None:
+        about += f"; {short(cell.adjusted)} adjusted for the questions that each run skipped"
+        if cell.adjusted_low is not None and cell.adjusted_high is not None:
+            about += f", 95 % interval {short(cell.adjusted_low, 4)} to {short(cell.adjusted_high, 4)}"
+        about += "" if metric.low <= cell.adjusted <= metric.high else ", which is outside the range of the metric"
     if cell.rank is not None:
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
@@ -276,9 +284,18 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
         None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="of-questions"),
+        _adjusted(cell, metric) if ranked else None,
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
     return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})
+
+
+def _adjusted(cell: MetricCell, metric: Metric) -> html.Span | None:
+    """The mean that ranks a run, where the runs answered different questions; a star marks one outside the metric's range."""
+    if cell.adjusted is None:
+        return None
+    outside = "" if metric.low <= cell.adjusted <= metric.high else "*"
+    return html.Span(f"adjusted {short(cell.adjusted)}{outside}", className="row-note", title=ADJUSTED)
 
 
 def letters(cell: MetricCell) -> str:

@@ -19,6 +19,8 @@ from clueline.queries.selection.view_parameters_base import Parameters
 
 PLAIN = ("value", "rank")
 WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best")
+ADJUSTED = ("adjusted", "adjusted_low", "adjusted_high")
+REST = ("rest_low", "rest_high")
 BOUNDS = ("bound_low", "bound_high")
 
 
@@ -43,8 +45,10 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
         if keys.margin is not None:
             margin = Equivalence.__struct_fields__
             shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]
-    bounded = [metric for metric in keys.metrics if any(row.metrics[metric.key].bound_low is not None for row in board.rows)]
-    shown += [column(f"{metric.key}_{end}", _in_cell(metric, end)) for metric in bounded for end in BOUNDS]
+    for parts in (ADJUSTED if keys.intervals else ADJUSTED[:1], REST, BOUNDS):
+        for metric in keys.metrics:
+            if any(getattr(row.metrics[metric.key], parts[0]) is not None for row in board.rows):
+                shown += [column(f"{metric.key}_{part}", _in_cell(metric, part)) for part in parts]
     values = {value.key: value for value in shown}
     of_others = [metric for metric in keys.metrics if any(values[metric.key].other_questions(row) for row in board.rows)]
     return [*shown, *(column(f"{metric.key}_questions", _questions(metric)) for metric in of_others)]
@@ -71,11 +75,15 @@ LEADERBOARD = serve(
         `primary` metric, for all `other_metrics`. With a `margin`, each run is compared with the first one: `equal`,
         `different` or `undecided`. `gradings` has the share of answers on which the gradings of their run differ and, if it
         is over 5 %, the leader under each grading. `shares` of a row are the shares of its responses that are not answers
-        with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
-        could give.""",
+        with a confidence. Where the ranked runs answered different questions, `value` is of what a run answered, and means
+        are ranked by `adjusted`, which is adjusted for the questions that each skipped; `rest_low` and `rest_high` are what
+        the mean would be with any answers to the rest, and `contradictions` counts the pairs of runs that are in the other
+        order on what both answered. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences
+        of theirs could give.""",
     Table(
-        "The same as CSV, a row per run with the value and rank of each metric, bounds if answers lack a confidence, and the "
-        "number of questions of a metric that is over others than the row.",
+        "The same as CSV, a row per run with the value and rank of each metric; adjusted means and bounds if runs answered "
+        "different questions, bounds if answers lack a confidence, and the number of questions of a metric that is over others "
+        "than the row.",
         rows=lambda board: board.rows,
         columns=_columns,
     ),

@@ -8,8 +8,8 @@ A row whose ``state`` is scored has a number that is no probability as an attrib
 a confidence, its rank in the run is stored: the share of the different scores that are at most as sure, below 1.
 
 A row without a confidence, token log-probabilities and distribution is an answer without confidence if it has a guess or states a
-correctness. A row can also say that the answer was not parsed or that the model abstained. Such rows are stored without a
-confidence. Those that were not parsed, or in which the model abstained, have correctness 0.
+correctness. A row can also say that the answer was not parsed or that the model abstained. An answer that was not parsed, but has
+a confidence, is a wrong answer at that confidence. Other such rows are stored without a confidence, and have correctness 0.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ _UNANSWERED = "s.state is null and s.options is null and coalesce(s.correct, 0) 
 IS_FAILED = f"(coalesce(s.failed or s.state = 'failed', false) or coalesce({_MARKED}, false) and {_UNANSWERED})"
 # Its state as it is stored: one of ``STORED_STATES``, or null.
 _STORED = ", ".join(f"'{state}'" for state in STORED_STATES)
-STORED_STATE = f"""case when {IS_FAILED} then null when s.state in ({_STORED}) then s.state
+WRONG_AT_CONFIDENCE = f"(not {IS_FAILED} and coalesce(s.state = 'unparsed', false) and not {LACKS_CONFIDENCE})"
+STORED_STATE = f"""case when {IS_FAILED} or {WRONG_AT_CONFIDENCE} then null when s.state in ({_STORED}) then s.state
     when s.state is null and {LACKS_CONFIDENCE} and (s.guess is not null or s.correct is not null) then 'no_confidence' end"""
 # Whether a failed call nevertheless states an answer, or a row a confidence or correctness that its state rules out.
 STATES_AN_ANSWER = f"""(s.guess is not null and not {_MARKED} or s.token_logprobs is not null
     or s.options is not null or coalesce(s.confidence, 0) <> 0 or coalesce(s.correct, 0) <> 0)"""
-CONTRADICTS_ITS_STATE = f"""(s.state in ({_STORED}) and not {LACKS_CONFIDENCE}
+CONTRADICTS_ITS_STATE = f"""(s.state in ({_STORED}) and s.state <> 'unparsed' and not {LACKS_CONFIDENCE}
     or s.state in ('unparsed', 'abstained') and coalesce(s.correct, 0) <> 0)"""
 ANSWERED_IN_S = among_states(("answered",), "s")
 UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised, with a warning
@@ -93,6 +94,7 @@ def _order(staging: Staging) -> bool:
     } | ({"file": "0"} if len(staging.files) == 1 else {})
     present = "".join(f", case when {ANSWERED_IN_S} then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
     present += "".join(f", s.{name}" for name in ("state", "sample", "buzz", "attributes", "file") if name not in absent)
+    correct = f"case when {WRONG_AT_CONFIDENCE} then 0 else s.correct end"
     order = "run_number, question_number, " + ("" if "sample" in absent else "sample, ") + "clue"
     run(f"""
         create table ordered_rows as
@@ -103,7 +105,7 @@ def _order(staging: Staging) -> bool:
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
             or ({ANSWERED_IN_S} and {LACKS_CONFIDENCE})
             {f"or coalesce({no_age}, false)" if ages else ""} {f"or coalesce({no_side}, false)" if forecasts else ""} as bad
-        from (select * replace ({IS_FAILED} as failed, {absent.get("state", STORED_STATE)} as state)
+        from (select * replace ({IS_FAILED} as failed, {absent.get("state", STORED_STATE)} as state, {correct} as correct)
             from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation

@@ -188,7 +188,9 @@ class Builder:
                 elif score and not is_failed:
                     state = "scored"
                 scores = {role: repr(share) if state == "scored" and role == score else None for role in SCORES}
-                share, distribution = (None, None) if state else (share, distributions[n])
+                if state not in (None, "unparsed"):
+                    share = None
+                distribution = None if state else distributions[n]
                 rows.append({
                     "dataset": datasets[n], "model": models[n] or self.options.model or self.model,
                     "elicitation": self.options.elicitation or elicitations[n].format(name), "question_id": ids[n],
@@ -507,7 +509,7 @@ def stage_large(builder: Builder, staging: Staging, path: Path) -> None:
             near = f"case when ascii({share}) in (46, 48) then {share} {near} else {share} end"
             final = {role: cell for role, cell in of_role.items() if role in ("question_id", "sample", "guess", "model")}
             final |= {"correct": f"case when state is null then {right} end"}
-            final |= {"confidence": f"case when state is null then {near} end", "state": "state"}
+            final |= {"confidence": f"case when state is null or state = 'unparsed' then {near} end", "state": "state"}
             if how := of_role.get("elicitation"):
                 final["elicitation"] = f"{how} || {literal(f', {name}')}" if len(confidences) > 1 else how
             final |= {safe_name(other): number_of[other] for other in mapping.roles.get("attribute", ())}

@@ -26,6 +26,7 @@ def _mean_over_voted(column: str) -> dict[str, Any]:
         "reads": columns("voted_items", column),
         "counts": "voted_items",
         "value": _mean(column, "voted_items"),
+        "mean": True,
         "undefined": NO_VOTES,
     }
 
@@ -65,6 +66,7 @@ VOTES = (
         reads=columns("gold_items", "quadratic"),
         counts="gold_items",
         value=_mean("quadratic", "gold_items"),
+        mean=True,
     ),
     Metric(
         key="dist_ce",

@@ -68,7 +68,7 @@ def _slope_error(t: Sums, conventions: Conventions) -> Floats:
     return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
-_averaged = partial(Metric, value=mean, level="question")
+_averaged = partial(Metric, value=mean, mean=True, level="question")
 
 QUESTIONS = with_sides(
     _averaged(

@@ -49,6 +49,16 @@ def test_a_column_says_the_state(states, tmp_path):
     assert put_answers(states, tmp_path, STATES.replace("unparsed", "abstained")).stored == [], "another run"
 
 
+def test_an_unparsed_answer_with_a_confidence_is_wrong_at_it(toy, tmp_path):
+    """As released files count it: it is in ECE and in the mean confidence, and no rule or file makes it right."""
+    head = "question_id,clue,guess,confidence,correct,state\n"
+    report = put_answers(toy, tmp_path, f"{head}q1,0,,0.5,,unparsed\nq1,1,Paris,0.75,1,unparsed\nq1,2,,,,unparsed\n")
+    assert [row[3:6] for row in rows(toy, ALL)] == [(0.5, 0, None), (0.75, 0, None), (None, 0, "unparsed")]
+    assert rows(toy, "select items, confidence, correct from statistics") == [(2, 1.25, 0)]
+    assert rows(toy, "select unparsed from runs") == [(1,)]
+    assert report.warnings == ["1 row whose `state` rules out a confidence or a correct answer has one; these values were left out"]
+
+
 def test_what_a_state_rules_out_is_left_out(toy, tmp_path):
     head = "question_id,clue,guess,confidence,correct,state\n"
     report = put_answers(toy, tmp_path, f"{head}q1,0,Rome,0.5,0,\nq1,1,Paris,0.9,1,abstained\nq1,2,Paris,0.9,1,no_confidence\n")

@@ -10,7 +10,8 @@ from clueline.data.importing.staging import ImportOptions
 from clueline.data.store import open_store
 from clueline.queries.compare import compare, comparisons
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
-from clueline.queries.engine.common_questions import coverage, restrict, taking_part
+from clueline.queries.engine.common_questions import coverage, taking_part
+from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.gather import gather
 from clueline.queries.items import items
 from clueline.queries.leaderboard import leaderboard
@@ -100,9 +101,6 @@ def expected_participants(answered):
     have_say = have_say or [clues for clues in answered.values() if clues]
     expected = {clue for clue in union if 2 * sum(clue in clues for clues in have_say) >= len(have_say)}
     part = [run for run, clues in answered.items() if clues and len(clues & expected) >= 0.9 * len(expected)]
-    while len(part) > 1 and 2 * len(set.intersection(*(answered[run] for run in part))) < len(expected):
-        left = {run: len(set.intersection(*(answered[other] for other in part if other != run))) for run in part}
-        part.remove(max(part, key=lambda run: (left[run], part.index(run))))
     return part, expected
 
 
@@ -132,7 +130,8 @@ def test_coverage_counts_what_the_store_holds(gaps):
 
 def test_the_restricted_selection_has_the_common_clues(gaps):
     selection = Selection("gaps", common=True)
-    restricted, counts = restrict(gaps, selection)
+    counted = count_answers(gaps, selection, compared=False)
+    restricted, counts = counted.selection, counted.coverage
     assert set(restricted.run) == set(counts.taking_part) and len(counts.apart) == 1
     assert 0 < counts.common < QUESTIONS and counts.common < counts.common_clues < 2 * counts.common
     answered = answered_in_store(gaps, selection)
@@ -142,7 +141,7 @@ def test_the_restricted_selection_has_the_common_clues(gaps):
     assert {*evidence.questions.tolist()} == questions_of(common)
     items_of = {(item.question_id, item.clue) for item in items(gaps, selection, limit=1000, focus=restricted.run[:1]).items}
     assert items_of == common  # read by SQL; the evidence is read from memory
-    assert restrict(gaps, restricted)[0] == restricted
+    assert count_answers(gaps, restricted).selection == restricted
 
 
 def test_parts_of_a_list_are_on_the_same_clues(gaps):
@@ -171,14 +170,24 @@ def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):
     snapshot = imported(tmp_path, "late", questions=questions, clues=clues, responses=table(stated))
 
     board = leaderboard(snapshot, Selection("late"), METRICS, intervals=True)
-    assert (board.questions, board.clues, board.common, board.common_clues) == (20, 80, 20, 60)
+    assert (board.questions, board.clues, board.common, board.common_clues) == (20, 80, None, None)
     rows = {row.model: row for row in board.rows}
     assert {model: (row.answered, row.answered_clues, row.ranked) for model, row in rows.items()} == {
         "whole": (20, 80, True), "late": (20, 60, True), "last": (20, 20, False), "crashing": (20, 60, True),
     }  # fmt: skip
     ranked = [row for row in board.rows if row.ranked]
+    assert [row.items for row in ranked] == [80, 60, 60]
+    for metric in (metric for metric in METRICS if metric.mean):
+        cells = [row.metrics[metric.key] for row in ranked]
+        assert [cell.adjusted for cell in cells] == pytest.approx([cells[0].adjusted] * 3)
+        assert {cell.rank for cell in cells} == {2.0}  # three tie
+    assert {str(cell.letters) for row in ranked for cell in row.metrics.values()} == {"[1]"}  # they answered the same alike
+
+    same = leaderboard(snapshot, Selection("late", common=True), METRICS, intervals=True)
+    assert (same.common, same.common_clues) == (20, 60)
+    ranked = [row for row in same.rows if row.ranked]
     assert all(row.metrics == ranked[0].metrics and row.items == 60 for row in ranked)
-    assert {cell.rank for cell in ranked[0].metrics.values()} == {2.0}  # three tie
+    assert {cell.rank for cell in ranked[0].metrics.values()} == {2.0}
     for family in (board.rows[:2], [rows["whole"], rows["last"]]):
         pair = compare(snapshot, Selection("late"), *(row.run for row in family), METRICS)
         assert pair.questions == 20 and {cell.difference for cell in pair.metrics.values()} <= {0.0, None}
@@ -189,10 +198,12 @@ def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):
 
 
 def test_nothing_changes_where_all_answered_the_same(bundled):
-    selection = Selection("pyramid", common=True)
-    restricted, counts = restrict(bundled, selection)
-    assert restricted == selection and not counts.differs
-    assert restrict(bundled, Selection("pyramid")) == (Selection("pyramid"), None)
+    for common in (None, True):
+        counted = count_answers(bundled, Selection("pyramid", common=common))
+        assert counted.selection == Selection("pyramid", common=common) and not counted.coverage.differs
+        assert counted.evidence.expected is None
+    alone = count_answers(bundled, Selection("pyramid"), compared=False)
+    assert (alone.selection, alone.coverage) == (Selection("pyramid"), None)
 
 
 def test_runs_without_a_question_in_common(gaps):
@@ -202,8 +213,7 @@ def test_runs_without_a_question_in_common(gaps):
     lone = next(name for name in first if name not in questions_of(clues[runs[1]]))
     other = next(name for name in second if name not in questions_of(clues[runs[0]]))
     selection = Selection("gaps", run=tuple(runs[:2]), questions=(lone, other))
-    _, counts = restrict(gaps, selection, by_default=True)
-    assert counts.common == 0
+    assert count_answers(gaps, selection).coverage.common == 0
     for common in (None, False):
         board = leaderboard(gaps, selection.replace(common=common), METRICS, True)
         assert [row.answered for row in board.rows] == [1, 1]

@@ -327,9 +327,10 @@ def _add_answer(
         log.skip(elicitation, NO_TOKENS if kind == TOKEN else NOT_STATED)
         state = "no_confidence"
     confidence = score.tokens or {} if kind == TOKEN else {"confidence": score.confidence}
+    counts = state in (None, "unparsed")  # an unparsed answer is wrong at its confidence
     log.add_answer(
         sample.question_id, elicitation, sample.place, guess=score.answer, state=state, sample=epoch, output=score.output,
-        correct=None if state in ("abstained", "unparsed") else score.correct, **(confidence if state in (None, "unparsed") else {}),
+        correct=None if state in ("abstained", "unparsed") else score.correct, **(confidence if counts else {}),
     )  # fmt: skip
 
 

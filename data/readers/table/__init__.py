@@ -86,8 +86,8 @@ These rules decide the rest:
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that
   contradicts this is refused. Attributes are then those of responses. Other tables can have at most 256 MB.
 - **States.** "IDK" and the like are abstentions, and so is the grade `NOT_ATTEMPTED`, and `refused` in place of a confidence. A
-  blank guess is unparsed (wrong at its confidence, if it has one), unless a column says that it is right or wrong. A column of errors, with a text or yes where nothing
-  was answered, says which calls failed.
+  blank guess is unparsed (wrong at its confidence, if it has one), unless a column says that it is right or wrong. A column of
+  errors, with a text or yes where nothing was answered, says which calls failed.
 """,
 )
 # Roles without which nothing speaks for a table of answers.

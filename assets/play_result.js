@@ -1,6 +1,6 @@
 // Models' answers and the player's own calibration, on the page on which people answer questions.
 const SIZE = 220, EDGE = 30; // size of the diagram and of its margin, in SVG units
-const METRICS = {accuracy: "Right", mean_confidence: "Sure", brier: "Brier", calscore: "CalScore"};
+const METRICS = {accuracy_scored: "Right", mean_confidence: "Sure", brier: "Brier", calscore: "CalScore"};
 const MEANING = {
     brier: "Sorted by the Brier score, the mean squared distance between how sure one is and being right (100 %) or wrong (0 %). "
         + "Lower is better.",
@@ -106,13 +106,13 @@ function table(head, rows, label) {
 
 function shown(key, value) {
     if (value === null) return "–";
-    return key === "accuracy" || key === "mean_confidence" ? percent(value) : value.toFixed(3);
+    return key === "accuracy_scored" || key === "mean_confidence" ? percent(value) : value.toFixed(3);
 }
 
 function verdict(standing) {
-    const gap = standing.metrics.mean_confidence - standing.metrics.accuracy;
+    const gap = standing.metrics.mean_confidence - standing.metrics.accuracy_scored;
     const text = `You were ${percent(standing.metrics.mean_confidence)} sure on average, and right in `
-        + `${percent(standing.metrics.accuracy)} of your answers`;
+        + `${percent(standing.metrics.accuracy_scored)} of your answers`;
     if (Math.round(100 * Math.abs(gap)) === 0) return `${text}.`;
     return `${text}: you were ${gap > 0 ? "more" : "less"} sure than right, by ${Math.round(100 * Math.abs(gap))} percentage points.`;
 }

@@ -324,7 +324,8 @@ def _wins(snapshot: Snapshot, selection: Selection, questions: NDArray[np.object
     category_of = dict(rows.iter_rows())
     category = np.array([category_of[question] or "" for question in questions.tolist()], dtype=object)
     names, place = np.unique(category, return_inverse=True)
-    counts = np.bincount(place * 3 + np.sign(advantage).astype(np.int64) + 1, minlength=3 * len(names)).reshape(-1, 3)
+    sign = np.where(np.abs(advantage) <= TIED, 0, np.sign(advantage)).astype(np.int64)
+    counts = np.bincount(place * 3 + sign + 1, minlength=3 * len(names)).reshape(-1, 3)
     wins = [
         CategoryWins(name or None, int(a), int(b), int(ties)) for name, (b, ties, a) in zip(names.tolist(), counts, strict=True)
     ]

@@ -19,7 +19,7 @@ from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.metrics.kernels.arrays import Floats
 from clueline.queries.selection import Selection, number
 
-METRICS = tuple(CATALOGUE[key] for key in ("accuracy", "mean_confidence", "brier", "calscore"))
+METRICS = tuple(CATALOGUE[key] for key in ("accuracy_scored", "mean_confidence", "brier", "calscore"))
 WIDE_BINS = 5  # bins of a player's diagram; few, because a player answers only some dozens of clues
 
 

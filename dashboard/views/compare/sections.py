@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
@@ -177,16 +178,17 @@ def scatter_figure(questions: Sequence[QuestionDot], metric: Metric, behind: str
 
 
 def differences_figure(sides: QuestionDifferences, metric: Metric, colours: Pair) -> PlotlyJson:
-    """Draw a histogram of a - b over questions; bars have the colour of the better run."""
+    """Draw a histogram of a - b over questions; bars have the colour of the better run, the one around 0 has neither."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     most = max(sides.differences, default=0)
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
     shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else fig.OTHERS for x in middles]
-    hover, width = "difference about %{x:.3f}: %{y:,} questions", float(edges[1] - edges[0])
+    hover, width = "difference of %{customdata}: %{y:,} questions", float(edges[1] - edges[0])
+    spans = [f"{low:.3f} to {high:.3f}" for low, high in pairwise(edges.tolist())]
     span = {"range": [-sides.widest, sides.widest], "zeroline": True, "zerolinecolor": fig.MUTED}
     return fig.drawn(
-        [fig.bars(middles.tolist(), sides.differences, hover, {"color": shades}, width=width)],
+        [fig.bars(middles.tolist(), sides.differences, hover, {"color": shades}, width=width, customdata=spans)],
         420,
         fig.axis(f"difference of {metric.label}, first − second", **span),
         fig.axis("questions", range=fig.padded(sides.differences, zero=True), **({"dtick": 1} if most <= FEW else {})),

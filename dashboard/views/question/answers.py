@@ -187,9 +187,12 @@ def summary(question: Question, names: Mapping[str, str], clue: int, *, undisput
     answers = [(row.run.run, row.shown) for row in rows if row.shown]
     graded = [(run, answer) for run, answer in answers if answer and answer.correct in (0, 1)]
     wrong = [(run, answer) for run, answer in graded if not answer.correct]
-    parts = []
-    if graded:
-        count = len(graded) - len(wrong)
+    in_part = sum(answer is not None and answer.correct is not None and 0 < answer.correct < 1 for _, answer in answers)
+    parts, count = [], len(graded) - len(wrong)
+    if in_part:
+        every = counted(len(graded) + in_part, "run")
+        parts.append(f"of {every}, {count} {'is' if count == 1 else 'are'} right, {in_part} in part and {len(wrong)} wrong")
+    elif graded:
         every = "the run is" if len(graded) == 1 else "every run is"
         some = f"{count} of {counted(len(graded), 'run')} {'is' if count == 1 else 'are'} right"
         parts.append(some if wrong and count else f"{every} {'wrong' if wrong else 'right'}")

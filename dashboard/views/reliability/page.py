@@ -147,12 +147,19 @@ def reliability_diagrams(
     return fig.figure(
         "reliability",
         drawn,
-        f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
-        f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band_kind]}). Below: how often each confidence was "
-        "stated, multiples of 5 % darker",
+        f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve"
+        f"{_about_band(diagrams, band_kind)}. Below: how often each confidence was stated, multiples of 5 % darker",
         bins_table(diagrams, style, forecasts=forecasts),
         hint="Click a dot to list its answers, or drag sideways over a range of confidence",
     )
+
+
+def _about_band(diagrams: Sequence[ReliabilityDiagram], kind: BandKind) -> str:
+    """Say what the grey bands show, or why there are none."""
+    if any(diagram.band for diagram in diagrams):
+        return f"; grey: where it would lie if the run were calibrated ({BAND_WORDS[kind]})"
+    reasons = [diagram.no_band for diagram in diagrams if diagram.no_band]
+    return f", without a grey band: {reasons[0]}" if reasons else ""
 
 
 def bins_table(runs: Sequence[ReliabilityDiagram], style: RunStyle, *, forecasts: bool = False) -> html.Div:

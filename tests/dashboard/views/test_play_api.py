@@ -188,7 +188,7 @@ def test_a_player_sees_their_calibration_next_to_models(post):
     clues = len(finish_a_question(post, player, 30)["clues"])
     result = post("/result", player=player)
     (own,) = (row for row in result["standings"] if row["run"] is None)
-    assert (result["questions"], result["answers"], own["metrics"]["accuracy"]) == (1, clues, 0)
+    assert (result["questions"], result["answers"], own["metrics"]["accuracy_scored"]) == (1, clues, 0)
     assert own["metrics"]["brier"] == pytest.approx(0.09)
     assert [part["answers"] for part in result["bins"]] == [0, clues, 0, 0, 0]
     assert len(result["standings"]) + result["left_out"] > 2

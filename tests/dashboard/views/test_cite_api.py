@@ -110,8 +110,11 @@ def test_methods_count_the_questions_left_out(fresh, tmp_path):
         encoding="utf-8",
     )
     put(open_store(fresh.store), tmp_path / "part.csv", dataset="pyramid", model="partial")
-    methods = cited(fresh.client, "/?dataset=pyramid")["methods"]
+    methods = cited(fresh.client, "/?dataset=pyramid&common=1")["methods"]
     assert "9 runs were measured on the 55 questions" in methods and "5 questions were left out" in methods
+    methods = cited(fresh.client, "/?dataset=pyramid")["methods"]
+    assert "9 runs answered different questions or clues, and each was measured on all that it answered." in methods
+    assert "left out" not in methods
 
 
 def test_metrics_that_are_undefined_are_not_printed(client):

@@ -9,6 +9,9 @@ import numpy as np
 from clueline.queries.metrics.kernels.arrays import Floats, ratio
 
 
+SINGULAR = 1e-9  # share of the largest eigenvalue up to which one counts as 0
+
+
 class TwoWayMeans(NamedTuple):
     """Means of runs, adjusted for the questions that each lacks, and what each question contributes to their error.
 
@@ -40,7 +43,9 @@ def two_way_means(values: Floats, weights: Floats, expected: Floats) -> TwoWayMe
     total = weights.sum(axis=1)
     share = np.nan_to_num(ratio(weights, total[:, None]))  # of each run in the mean of a question
     mean = (share * values).sum(axis=1)
-    inverse = np.linalg.pinv(np.diag(weights.sum(axis=0)) - weights.T @ share, hermitian=True)
+    # Only differences of effects are determined: one eigenvalue is 0 but for rounding, which must not be inverted.
+    normal = np.diag(weights.sum(axis=0)) - weights.T @ share
+    inverse = np.linalg.pinv(normal, rcond=SINGULAR, hermitian=True)
     runs = inverse @ (weights * (values - mean[:, None])).sum(axis=0)
     questions = mean - share @ runs
     target = weights.max(axis=1, initial=0.0) * expected

@@ -1,4 +1,4 @@
-"""``common=1``: runs are measured on the questions that all of them answered, in the same way at every address."""
+"""Which runs and questions count where runs answered different ones, in the same way at every address."""
 
 import csv
 import io
@@ -19,11 +19,11 @@ from tests.helpers.stores import seed_without_models
 
 BY_DEFAULT = [
     "leaderboard", "agreement", "breakdown?by=category", "decide", "difficulty", "finding", "recalibration?method=platt",
-    "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
+    "people", "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
 ]  # fmt: skip
 WHERE_NAMED = [
     "buzz", "buzz/categories", "buzz/median", "compare?a={a}&b={b}", "confidently-wrong", "gradings/reviewed", "items?limit=1000",
-    "pairs?metrics=brier,auroc,calscore", "power?a={a}&b={b}&metrics=brier", "questions?limit=1000&metrics=brier", "people",
+    "pairs?metrics=brier,auroc,calscore", "power?a={a}&b={b}&metrics=brier", "questions?limit=1000&metrics=brier",
 ]  # fmt: skip
 
 
@@ -84,9 +84,14 @@ def test_common_equals_selecting_the_common_questions(partial, address):
 
 # What is told of people's questions here is on a question that all runs answered.
 @pytest.mark.parametrize("address", [address for address in BY_DEFAULT if address != "finding"])
-def test_rankings_take_common_questions_by_default(partial, address):
-    assert answer_of(partial, address, "") == answer_of(partial, address, "&common=1")
-    assert answer_of(partial, address, "") != answer_of(partial, address, "&common=0")
+def test_rankings_are_of_runs_that_take_part(partial, address):
+    """By default, each on all that it answered."""
+    runs = "".join(f"&run={run}" for run in partial.runs)
+    assert answer_of(partial, address, "") == answer_of(partial, address, runs)
+    if address not in ("slices", "unsolved"):  # the others answered too little to be tested, or to solve one more
+        assert answer_of(partial, address, "") != answer_of(partial, address, "&common=0")
+    if address not in ("people", "release-dates"):  # nobody voted, and no run has a date
+        assert answer_of(partial, address, "") != answer_of(partial, address, "&common=1")
 
 
 @pytest.mark.parametrize("address", WHERE_NAMED)
@@ -112,9 +117,14 @@ def test_every_address_with_a_selection_is_tested(partial):
 def test_a_run_that_answered_few_is_not_ranked(partial):
     board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&intervals=1&metrics=accuracy,brier").json
     rows = {row["run"]: row for row in board["rows"]}
-    assert (board["questions"], board["common"]) == (partial.all, len(partial.ids))
+    assert (board["questions"], board["common"]) == (partial.all, None)
     assert rows[partial.partial]["answered"] == len(partial.ids) and rows[partial.partial]["ranked"]
-    assert {row["questions"] for row in rows.values() if row["ranked"]} == {len(partial.ids)}
+    assert {run: row["questions"] for run, row in rows.items() if row["ranked"]} == dict.fromkeys(partial.runs, partial.all) | {
+        partial.partial: len(partial.ids)
+    }
+    common = partial.client.get("/api/v1/leaderboard?dataset=pyramid&common=1&metrics=brier").json
+    assert common["common"] == len(partial.ids)
+    assert {row["questions"] for row in common["rows"] if row["ranked"]} == {len(partial.ids)}
     few = rows[partial.few]
     assert (few["answered"], few["questions"], few["ranked"]) == (5, 5, False)
     assert (
@@ -155,7 +165,7 @@ def test_every_run_takes_part_where_the_address_says_so(partial):
         and all(row["ranked"] for row in board["rows"])
     )
     link = f'href="/?dataset=pyramid{names}&common=all"'
-    assert link in drawn(partial, "/", names) and "No question was answered by all" in drawn(
+    assert link in drawn(partial, "/", f"{names}&common=1") and "No question was answered by all" in drawn(
         partial, "/reliability", "&common=all"
     )
 
@@ -166,7 +176,12 @@ def drawn(partial, path, query):
 
 def test_a_notice_gives_counts_and_links_the_other_view(partial):
     text = drawn(partial, "/", "&sort=brier")
-    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier").json
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier&common=1").json
+    assert "Each is measured on all that it answered. A mean ranks after it is adjusted" in text
+    assert 'href="/?dataset=pyramid&sort=brier&common=1"' in text
+    assert "adjusted for the questions that each run skipped, 95 % interval" in text
+    assert "few (answered " in text and f"partial ({len(partial.ids)} of {partial.all}; " in text
+    text = drawn(partial, "/", "&sort=brier&common=1")
     shares = f"{len(partial.ids)} of {partial.all} questions ({board['common_clues']} of {board['clues']} clues)"
     assert f"measured on the {shares} that all {len(partial.runs)} runs answered" in text
     few, some = (
@@ -182,7 +197,7 @@ def test_a_notice_gives_counts_and_links_the_other_view(partial):
 
 
 def test_each_page_states_its_default_for_common(partial):
-    words = {True: "Runs are measured on", False: "Runs answered different questions"}
+    words = {True: "Each is measured on all that it answered", False: "A run that skips hard questions looks better"}
     defaults = {}
     for page in PAGES.values():
         if page.name in ("question", "nowhere"):  # one shows a single question, the other none
@@ -202,7 +217,7 @@ def test_each_page_states_its_default_for_common(partial):
 
 
 def test_a_comparison_points_to_the_leaderboards_values(partial):
-    """A pair is measured on what both answered, a ranking on what all answered. The page links from one view to the other."""
+    """A pair is measured on what both answered, a ranking each on its own. The page links from one view to the other."""
     two = f"&a={partial.runs[0]}&b={partial.runs[1]}"
     text = drawn(partial, "/compare", two)
     assert f"{partial.all} questions answered by both" in text and "The leaderboard has other values" in text
@@ -210,7 +225,7 @@ def test_a_comparison_points_to_the_leaderboards_values(partial):
     common = drawn(partial, "/compare", f"{two}&common=1")
     assert f"{len(partial.ids)} questions answered by both" in common and "The leaderboard has" not in common
     assert "The leaderboard has" not in drawn(partial, "/compare", f"{two}&common=0")
-    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier").json
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier&common=1").json
     pair = partial.client.get(f"/api/v1/compare?dataset=pyramid{two}&metrics=brier&common=1").json
     values = {row["run"]: row["metrics"]["brier"]["value"] for row in board["rows"]}
     assert [pair["metrics"]["brier"][side] for side in "ab"] == [pytest.approx(values[run]) for run in partial.runs[:2]]
@@ -222,7 +237,7 @@ def test_where_no_run_takes_part_the_page_says_so(partial):
     text = drawn(partial, "/reliability", query)
     assert "No run answered enough to be compared" in text and "common=0" in text
     board = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid{query}").json
-    assert board["common"] == 0 and [row["ranked"] for row in board["rows"]] == [False, False]
+    assert [row["ranked"] for row in board["rows"]] == [False, False]
     listed = drawn(partial, "/", query)
     assert "No run can be ranked: none answered nine tenths of the " in listed and listed.count(">3 of 6<") == 2
     assert "No run answered enough" not in drawn(partial, "/reliability", f"{query}&common=0")

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections import Counter, defaultdict
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -16,6 +17,7 @@ from clueline.data.importing.staging import ImportOptions
 from clueline.data.store import open_store
 from clueline.queries.metrics import CATALOGUE
 from tests.helpers.bundle_factory import FACTS, table, write
+from tests.helpers.drawn_pages import markup
 
 QUESTIONS = 60
 CATEGORIES = ("Arts", "History", "Science")
@@ -67,7 +69,8 @@ def board(request, tmp_path_factory):
     }
     store = open_store(folder / "store")
     import_paths(store, [write(folder / name, FACTS | {"dataset": name}, **tables)], ImportOptions(elicitation="logit"))
-    client = create_app(Settings(store=str(folder / "store"), workers=1)).test_client()
+    app = create_app(Settings(store=str(folder / "store"), workers=1))
+    client = app.test_client()
 
     def ask(address, **keys):
         query = urlencode(keys if address == "cite" else {"dataset": name, **keys})
@@ -75,7 +78,7 @@ def board(request, tmp_path_factory):
         assert response.status_code == 200, response.text
         return response
 
-    return rows, ask
+    return SimpleNamespace(rows=rows, ask=ask, draw=lambda path, query="": markup(app, path, f"dataset={name}{query}"))
 
 
 def counted(rows, key):
@@ -103,7 +106,7 @@ def value_of(key, rows):
 
 
 def test_a_value_is_of_the_answers_that_its_count_names(board):
-    rows, ask = board
+    rows, ask = board.rows, board.ask
     answer = ask("leaderboard", metrics=",".join(COUNTED), intervals=1).json
     for key in COUNTED:
         of_models = counted(rows, key)
@@ -119,7 +122,7 @@ def test_a_value_is_of_the_answers_that_its_count_names(board):
 
 
 def test_tables_count_what_the_leaderboard_counts(board):
-    _, ask = board
+    ask = board.ask
     answer = {row["run"]: row for row in ask("leaderboard", metrics=",".join(COUNTED)).json["rows"]}
     for line in csv.DictReader(io.StringIO(ask("leaderboard.csv", metrics=",".join(COUNTED)).text)):
         row = answer[line["run"]]
@@ -130,7 +133,7 @@ def test_tables_count_what_the_leaderboard_counts(board):
 
 def test_parts_add_up_to_the_whole(board):
     """The values of a run's parts, by the answers in each, are its value; the parts' questions are its questions."""
-    rows, ask = board
+    rows, ask = board.rows, board.ask
     whole = {row["run"]: row for row in ask("leaderboard", metrics="brier,net_score", intervals=0).json["rows"] if row["ranked"]}
     parts = ask("breakdown", by="category", metrics="brier,net_score").json["parts"]
     category_of = {f"q{number}": CATEGORIES[number % 3] for number in range(QUESTIONS)}
@@ -148,7 +151,7 @@ def test_parts_add_up_to_the_whole(board):
 
 def test_views_of_a_run_are_of_the_same_answers(board):
     """A run has one value of a metric, and one number of answers, wherever it is shown."""
-    rows, ask = board
+    rows, ask = board.rows, board.ask
     answered = counted(rows, "brier")
     whole = {
         row["run"]: row
@@ -183,7 +186,7 @@ def test_views_of_a_run_are_of_the_same_answers(board):
 
 def test_a_paper_says_how_many_answers_a_value_is_of(board):
     """LaTeX and the methods name counts of runs, questions and columns that JSON has, and no others."""
-    _, ask = board
+    ask = board.ask
     answer = ask("leaderboard", metrics="brier,accuracy", intervals=1).json
     cited = ask("cite", view="/?dataset=holes&metrics=brier,accuracy").json
     ranked = [row for row in answer["rows"] if row["ranked"]]
@@ -195,3 +198,19 @@ def test_a_paper_says_how_many_answers_a_value_is_of(board):
     others = {row["metrics"]["accuracy"]["questions"] for row in ranked} - {row["questions"] for row in ranked}
     for count in others:
         assert re.search(rf"\b{count}\b", cited["latex"]), cited["latex"]
+
+
+def test_sentences_of_the_leaderboard_are_of_its_numbers(board):
+    """The finding, its picture and the heading name the values and counts that JSON has of the same runs."""
+    answer = board.ask("leaderboard", metrics="overconfidence,mean_confidence,accuracy_scored", intervals=1).json
+    ranked = {row["run"]: row for row in answer["rows"] if row["ranked"]}
+    finding = board.ask("finding").json["finding"]
+    row = ranked[finding["run"]]
+    text = re.sub(r"<[^>]*>", "", board.draw("/"))
+    stated, right = (row["metrics"][key]["value"] for key in ("mean_confidence", "accuracy_scored"))
+    assert f"{row['model']}" in text
+    assert f"states {100 * stated:.0f} % and is right {100 * right:.0f} %" in text.replace("\u00a0", " ")
+    questions = row["metrics"]["overconfidence"]["questions"]
+    assert f"over {questions} questions" in text
+    assert f"{len(ranked)} runs over {answer['questions']} questions" in text
+    assert row["metrics"]["mean_confidence"]["questions"] == row["metrics"]["accuracy_scored"]["questions"] == questions

@@ -8,7 +8,6 @@ import numpy as np
 
 from clueline.queries.metrics.kernels.arrays import Floats, ratio
 
-
 SINGULAR = 1e-9  # share of the largest eigenvalue up to which one counts as 0
 
 

@@ -269,7 +269,7 @@ def _human(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
         return None
     return HumanRecord(
         teams=curves["teams"][0],
-        silent=0 if snapshot.people else _silent_teams(snapshot, this_question, identity),
+        silent=0 if snapshot.collection else _silent_teams(snapshot, this_question, identity),
         **{name: curves[name].to_list() for name in HUMAN_CURVES},
         buzzes=_buzzes(snapshot, this_question, identity, "human"),
     )

@@ -13,6 +13,7 @@ from clueline.data.store import Snapshot
 from clueline.data.sufficient_statistics import bin_of
 from clueline.queries.engine.common_questions import Coverage, coverage, restrict
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
 from clueline.queries.engine.selected_answers import counts_by_run, state_counts
@@ -69,7 +70,11 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         BreakdownPart(same[0].value, same[0].questions, merged_rows([part.rows for part in same], metrics))
         for _, same in sorted(by_value.items(), key=lambda entry: (entry[0] is None, entry[0]))
     ]
-    return Breakdown(*head(snapshot, selection), by, parts)
+    answer = Breakdown(*head(snapshot, selection), by, parts)
+    of_people = [metric for metric in metrics if metric.rests_on_people]
+    if not of_people or field == "difficulty":  # without the plays, questions have another difficulty
+        return answer
+    return with_second_values(snapshot, selection, answer, lambda other, same: breakdown(other, same, by, of_people))
 
 
 def _parts_of_questions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import numpy as np
@@ -50,7 +50,11 @@ class MetricCell(msgspec.Struct):
 
     Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the greatest value that any
     confidences of these answers could give, or ``no_bounds`` says that there are no bounds of this metric.
+
+    ``second`` has the value without plays of people whose end nobody stated, if it differs; see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("value",)
 
     value: float | None
     missing: str | None
@@ -69,6 +73,7 @@ class MetricCell(msgspec.Struct):
     bound_low: float | None = None
     bound_high: float | None = None
     no_bounds: str | None = None
+    second: dict[str, float] = {}
 
 
 class RunRow(msgspec.Struct):

@@ -6,11 +6,20 @@ from clueline.data.store import open_store
 from clueline.data.store.errors import NeedsMigration
 from clueline.data.store.migrations import m0019_unstated_ends
 from clueline.data.store.snapshot import STATED_ENDS
-from clueline.queries.selection import read_facets, read_selection
+from clueline.queries.breakdown import breakdown
+from clueline.queries.buzzing import Rules, accuracy_by_fraction, buzz
+from clueline.queries.compare import comparison
+from clueline.queries.decide import decide
+from clueline.queries.engine.plays_of_people import APART, Plays
+from clueline.queries.leaderboard import leaderboard
+from clueline.queries.metrics import CATALOGUE, Conventions
+from clueline.queries.question import question
+from clueline.queries.questions import question_details
+from clueline.queries.selection import Selection, read_facets, read_selection
 from clueline.queries.selection.parameter_kinds import BadRequest
 from clueline.queries.selection.reference_people import with_people
-from tests.helpers.bundle_factory import FACTS, PEOPLE, put, refusal, rows, write
-from tests.helpers.qanta_files import write_challenge
+from tests.helpers.bundle_factory import FACTS, PEOPLE, put, put_file, refusal, rows, write
+from tests.helpers.qanta_files import run_lines, write_challenge
 
 # Of AbC (ten tokens), one play is right at the fifth token, one wrong at the seventh, and three ended nobody knows where. Of XyZ
 # (six tokens), one play was right at once, and the other side ended another one at the fourth token.
@@ -18,6 +27,7 @@ PLAYS = (
     "packet,nano,reveal_fraction,correct,censored\n1,AbC,0.4,1,0\n1,AbC,0.6,0,0\n1,AbC,1.0,0,1\n1,AbC,1,0,1\n1,AbC,1.0,1,1\n"
     "2,XyZ,0.5,0,1\n2,XyZ,0.0,1,0\n"
 )
+METRICS_OF_PEOPLE = [CATALOGUE["calscore"], CATALOGUE["calscore2"]]
 CURVES = "select question_id, teams, team_share, survival from curves order by question_id, clue"
 
 
@@ -112,3 +122,87 @@ def test_a_store_with_such_plays_is_not_reverted(played):
     played.write(refuse)
     played.write(undo)
     assert rows(played, "select count(*) filter (end_stated), count(*) from exposures") == [(4, 4)]
+
+
+def measured(store):
+    return store.snapshot(), Selection("qanta", conventions=Conventions(human="team_share"))
+
+
+def test_values_that_rest_on_people_say_how_many_plays_have_no_stated_end_and_what_they_are_without_these(played):
+    snapshot, selection = measured(played)
+    every, others = (
+        leaderboard(played.snapshot().with_people("qanta", people), selection, METRICS_OF_PEOPLE).rows[0].metrics
+        for people in ("", STATED_ENDS)
+    )
+    board = leaderboard(snapshot, selection, [*METRICS_OF_PEOPLE, CATALOGUE["brier"]], intervals=True)
+    assert board.plays == Plays(7, 3)
+    for metric in METRICS_OF_PEOPLE:
+        cell = board.rows[0].metrics[metric.key]
+        assert cell.value == every[metric.key].value and cell.low is not None
+        assert cell.second == {"value": others[metric.key].value} and abs(cell.value - cell.second["value"]) > APART
+    assert board.rows[0].metrics["brier"].second == {}
+
+
+def test_teams_right_by_the_end_of_a_question(played):
+    """Of AbC 1 of 5, of XyZ 1 of 2; without the three plays 1 of 2 of each."""
+    snapshot, selection = measured(played)
+    answer = accuracy_by_fraction(snapshot, selection)
+    end = answer.teams[0].fractions[-1]
+    assert (end.right, end.questions, end.second) == (pytest.approx(0.35), 2, {"right": 0.5})
+    assert answer.teams[0].fractions[0].second == {}, "before anybody buzzed, both are the same"
+    rows = {row.question_id: row for row in question_details(snapshot, selection, ("AbC", "XyZ"), ())}
+    assert (rows["AbC"].people, rows["AbC"].difficulty, rows["AbC"].heard) == (0.2, 0.8, 5)
+    assert rows["AbC"].second == {"people": 0.5, "difficulty": 0.5, "h": 0.5} and rows["XyZ"].second == {}
+
+
+def test_expected_wins_against_both_readings(played):
+    """A run that is right at the fifth token of AbC, where 1 of 5 or 1 of 2 teams know it, and at the fifth of XyZ (1 of 2)."""
+    rules = Rules(threshold=0.55, curve="dataset")
+    answer = buzz(*measured(played), rules)
+    outcome = answer.explorer.runs[0].outcome
+    assert answer.plays == Plays(7, 3)
+    assert outcome.expected_wins == pytest.approx((0.8 + 0.5) / 2)
+    assert outcome.second["expected_wins"] == pytest.approx((0.5 + 0.5) / 2)
+
+
+def test_a_question_has_both_curves(played):
+    snapshot, selection = measured(played)
+    asked = question(snapshot, selection, "AbC")
+    assert (asked.human.teams, asked.human.unstated, asked.difficulty) == (5, 3, 0.8)
+    assert asked.human.team_share == [0.0, 0.2, 0.2] and asked.human.second["team_share"] == [0.0, 0.5, 0.5]
+    assert "buzz_share" not in asked.human.second, "it does not depend on who never buzzed"
+    assert asked.second == {"difficulty": 0.5} and asked.runs[0].second["calscore"] != asked.runs[0].metrics["calscore"]
+    assert question(snapshot, selection, "XyZ").human.second == {}
+
+
+def test_both_values_are_of_the_same_questions(played):
+    """A filter on a difficulty that follows from people selects the same questions for both."""
+    snapshot, selection = measured(played)
+    hard = selection.replace(difficulty=(0.7, 1.0))
+    answer = accuracy_by_fraction(snapshot, hard).teams[0].fractions[-1]
+    assert (answer.right, answer.second, answer.questions) == (0.2, {"right": 0.5}, 1)
+
+
+def test_without_such_plays_nothing_is_second(played):
+    snapshot, selection = measured(played)
+    board = leaderboard(snapshot.with_people("qanta", STATED_ENDS), selection, METRICS_OF_PEOPLE)
+    assert board.plays is None and all(not cell.second for cell in board.rows[0].metrics.values())
+    of_other_question = leaderboard(snapshot, selection.replace(questions=("XyZ",)), METRICS_OF_PEOPLE)
+    assert of_other_question.plays is None
+
+
+def test_parts_pairs_and_peoples_decisions_have_second_values(played, tmp_path):
+    put_file(played, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(1, guess="Oslo", correct=0))
+    snapshot, selection = measured(played)
+    board = leaderboard(snapshot, selection.replace(questions=("AbC",)), METRICS_OF_PEOPLE)
+    first, other = (row.run for row in board.rows)
+    seconds = [row.metrics["calscore"].second["value"] for row in board.rows]
+    compared = comparison(snapshot, selection, first, other, METRICS_OF_PEOPLE).metrics["calscore"].second
+    assert (compared["a"], compared["b"]) == pytest.approx(seconds)
+    assert compared["difference"] == pytest.approx(seconds[0] - seconds[1])
+    parts = {part.value: part for part in breakdown(snapshot, selection, "category", METRICS_OF_PEOPLE).parts}
+    assert [row.metrics["calscore"].second["value"] for row in parts[None].rows] == pytest.approx(seconds[:1]), "bob took no part"
+    assert all(not row.metrics["calscore"].second for row in parts["History"].rows), "all of its plays have an end"
+    people = decide(snapshot, selection).people
+    assert (people.right, people.wrong, people.heard, people.unstated) == pytest.approx((2 / 7, 1 / 7, 7, 3))
+    assert people.second == pytest.approx({"right": 2 / 4, "wrong": 1 / 4})

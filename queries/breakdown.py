@@ -159,7 +159,7 @@ class UnsolvedQuestion(msgspec.Struct):
 
     Confidences are means over clues and samples of the runs that answered it, the highest that of ``surest``; None if no answer
     has a confidence. ``heard`` counts human teams, once per room, ``people`` is the share of these that were right, and
-    ``disputed`` counts runs whose gradings differ on one of their answers to it.
+    ``disputed`` counts runs whose gradings differ on one of their answers to it. For ``second``, see ``plays_of_people``.
     """
 
     question_id: str
@@ -172,6 +172,7 @@ class UnsolvedQuestion(msgspec.Struct):
     heard: int
     people: float | None
     disputed: int
+    second: dict[str, float] = {}
 
 
 class Unsolved(Answer):
@@ -229,6 +230,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
                 highest_confidence=None if surest is None else float(confidence[surest]),
                 surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
                 disputed=len(fact.disputed),
+                second={name: value for name, value in fact.second.items() if name == "people"},
             )
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))

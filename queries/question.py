@@ -200,7 +200,7 @@ class Question(QuestionFacts):
     ``attributes`` are facts that the file states in columns of its own. ``left_out_plays`` is the number of plays or buzzes that
     the human curves do not contain, by what they are and why; ``human`` is None if no other is left. ``model_buzzes`` are
     the buzzes of models that played as teams; they are not part of ``human``. ``human_curve`` is the curve that CalScore is
-    computed with. ``drawn_curve`` is the curve that charts show: the chosen one, else the curve of CalScore squared.
+    computed with, and ``team_curve`` that of CalScore squared.
     """
 
     SECOND: ClassVar = ("difficulty",)
@@ -211,7 +211,7 @@ class Question(QuestionFacts):
     left_out_plays: dict[str, int]
     model_buzzes: list[HumanBuzz]
     human_curve: str
-    drawn_curve: str
+    team_curve: str
     votes: Votes | None
     lifespan: Lifespan | None
     runs: list[RunResponses]
@@ -258,7 +258,7 @@ def question(
         left_out_plays=left_out_plays(snapshot, one_question),
         model_buzzes=_buzzes(snapshot, this_question, identity, "model"),
         human_curve=curve,
-        drawn_curve=selection.conventions.human or CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,
+        team_curve=CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,
         votes=votes,
         lifespan=_lifespan(facts[0]),
         runs=_runs(

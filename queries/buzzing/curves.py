@@ -135,7 +135,7 @@ class PeopleAtFraction(msgspec.Struct):
     Only a human collection has it, whose players guess at every clue. For ``second``, see ``plays_of_people``.
     """
 
-    SECOND: ClassVar = ("right",)
+    SECOND: ClassVar = ("right", "questions")
 
     revealed: float
     right: float | None

@@ -105,11 +105,16 @@ class ThresholdCurve(msgspec.Struct):
 class RunThresholds(RunName):
     """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
 
-    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
+    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale. Numbers of
+    buzzes are over ``questions``, expected wins over ``counted`` of them, and what compares with teams over those ``heard``;
+    ``second`` has these two without plays of people whose end nobody stated, if they differ.
     ``no_interval`` says why a value of ``intervals`` has none, by name.
     """
 
+    SECOND: ClassVar = ("counted", "heard")
+
     questions: int
+    counted: int
     heard: int
     items: int
     unscored: int
@@ -119,6 +124,7 @@ class RunThresholds(RunName):
     curve: ThresholdCurve | None
     missing: dict[str, str]
     no_interval: dict[str, str]
+    second: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class ThresholdExplorer(msgspec.Struct):
@@ -192,6 +198,7 @@ def _run(player: RunBuzzing, units: Units) -> RunThresholds:
     return RunThresholds(
         *player.run,
         questions=len(player.questions),
+        counted=player.counted,
         heard=heard,
         items=len(player.score),
         unscored=int(np.isnan(player.score).sum()),

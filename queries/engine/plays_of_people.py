@@ -1,7 +1,8 @@
 """Plays of people whose end nobody stated: how many there are, and what values would be without them.
 
 Such a play counts as heard to the end, without a buzz. Whatever rests on people has a second value, by the other plays alone. A
-struct of an answer names the values that can have one in ``SECOND``. Its field ``second`` holds those that differ.
+struct of an answer names the values that can have one in ``SECOND``, and the counts of questions that these are over. Its field
+``second`` holds those that differ.
 """
 
 from __future__ import annotations
@@ -67,21 +68,25 @@ def set_second(first: object, other: object) -> None:
     """Set each ``second`` in an answer from another one of the same form. Lists of another length are not compared."""
     if isinstance(first, msgspec.Struct) and isinstance(other, type(first)):
         for name in getattr(first, "SECOND", ()):
-            value, second = getattr(first, name), getattr(other, name)
-            both = {key: (value[key], second.get(key)) for key in value} if isinstance(value, dict) else {name: (value, second)}
-            first.second |= {key: there for key, (here, there) in both.items() if _apart(here, there)}  # type: ignore[attr-defined]
+            value, other_value = getattr(first, name), getattr(other, name)
+            pairs = {name: (value, other_value)}
+            if isinstance(value, dict):
+                pairs = {key: (value[key], other_value.get(key)) for key in value}
+            first.second |= {key: second for key, (known, second) in pairs.items() if _apart(known, second)}  # type: ignore[attr-defined]
         for name in first.__struct_fields__:
             set_second(getattr(first, name), getattr(other, name))
     elif isinstance(first, list) and isinstance(other, list) and len(first) == len(other):
-        for here, there in zip(first, other, strict=True):
-            set_second(here, there)
+        for part, other_part in zip(first, other, strict=True):
+            set_second(part, other_part)
     elif isinstance(first, dict) and isinstance(other, dict):
         for key in first.keys() & other.keys():
             set_second(first[key], other[key])
 
 
 def _apart(first: object, second: object) -> bool:
-    """Check whether two values, or any of those of two curves, differ by more than ``APART``."""
+    """Check whether two values, or any of those of two curves, differ by more than ``APART``, or two counts at all."""
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         return any(map(_apart, first, second))
+    if isinstance(first, int) and isinstance(second, int):
+        return first != second
     return isinstance(first, float) and isinstance(second, float) and abs(first - second) > APART

@@ -51,10 +51,11 @@ class MetricCell(msgspec.Struct):
     Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the greatest value that any
     confidences of these answers could give, or ``no_bounds`` says that there are no bounds of this metric.
 
-    ``second`` has the value without plays of people whose end nobody stated, if it differs; see ``plays_of_people``.
+    ``second`` has the value without plays of people whose end nobody stated, and how many questions it is over, if they differ;
+    see ``plays_of_people``.
     """
 
-    SECOND: ClassVar = ("value",)
+    SECOND: ClassVar = ("value", "questions")
 
     value: float | None
     missing: str | None

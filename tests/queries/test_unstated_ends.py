@@ -1,5 +1,7 @@
 """Plays without a buzz of which nobody stated the end count as heard to the end. Values have a second one without them."""
 
+import json
+
 import pytest
 
 from clueline.data.store import open_store
@@ -19,7 +21,7 @@ from clueline.queries.selection import Selection, read_facets, read_selection
 from clueline.queries.selection.parameter_kinds import BadRequest
 from clueline.queries.selection.reference_people import with_people
 from tests.helpers.bundle_factory import FACTS, PEOPLE, put, put_file, refusal, rows, write
-from tests.helpers.qanta_files import run_lines, write_challenge
+from tests.helpers.qanta_files import PACKETS, output, run_lines, tossup, write_challenge
 
 # Of AbC (ten tokens), one play is right at the fifth token, one wrong at the seventh, and three ended nobody knows where. Of XyZ
 # (six tokens), one play was right at once, and the other side ended another one at the fourth token.
@@ -206,3 +208,21 @@ def test_parts_pairs_and_peoples_decisions_have_second_values(played, tmp_path):
     people = decide(snapshot, selection).people
     assert (people.right, people.wrong, people.heard, people.unstated) == pytest.approx((2 / 7, 1 / 7, 7, 3))
     assert people.second == pytest.approx({"right": 2 / 4, "wrong": 1 / 4})
+
+
+def test_a_second_value_says_its_questions_if_they_are_others(played, tmp_path):
+    """Nobody stated where the only play of a further question ended, so the second value lacks this question."""
+    further = {2: [*PACKETS[2], tossup("advvqa-t-Quo", "Who hears this one? Name it.")]}
+    plays = "packet,nano,reveal_fraction,correct,censored\n2,Quo,1.0,0,1\n"
+    put(played, write_challenge(tmp_path / "further", packets=further, plays=plays, runs={}))
+    answers = json.dumps({"qid": "t-Quo", "run_outputs": [output(3), output(6)]})
+    put_file(played, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(1) + run_lines(2) + answers + "\n")
+    snapshot, selection = measured(played)
+    (run,) = (row for row in leaderboard(snapshot, selection, METRICS_OF_PEOPLE).rows if row.model == "bob/small")
+    cell = run.metrics["calscore"]
+    assert (cell.questions, cell.second["questions"]) == (3, 2)
+    end = accuracy_by_fraction(snapshot, selection).teams[0].fractions[-1]
+    assert (end.right, end.questions) == (pytest.approx((0.2 + 0.5 + 0) / 3), 3)
+    assert end.second == {"right": 0.5, "questions": 2}
+    thresholds = next(row for row in buzz(snapshot, selection, Rules(curve="dataset")).explorer.runs if row.model == "bob/small")
+    assert (thresholds.counted, thresholds.heard, thresholds.second) == (3, 3, {"counted": 2, "heard": 2})

@@ -17,7 +17,7 @@ from clueline.dashboard.ui.html import aria, data, items_link, items_query, note
 from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
-from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, over_note, second_note, sortable
 from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
@@ -254,7 +254,8 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     if cell.value is None:
         return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
     curve = metric.human_curve(conventions)
-    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
+    over = f" of {row.questions:,}" if cell.questions < row.questions else ""
+    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}{over}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
@@ -275,7 +276,8 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
-        None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="of-questions"),
+        second_note(cell.second.get("value"), questions=cell.second.get("questions")),
+        over_note(cell.questions, row.questions),
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
     return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})

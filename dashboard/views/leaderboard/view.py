@@ -39,7 +39,7 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
         for part in cell_parts(keys):
             key = metric.key if part == "value" else f"{metric.key}_{part}"
             cell = column(key, _in_cell(metric, part), HEADINGS.get(key, metric.label))
-            shown.append(replace(cell, questions=_questions(metric)) if part == "value" else cell)
+            shown.append(replace(cell, questions=_questions(metric), second=_second(metric)) if part == "value" else cell)
         if keys.margin is not None:
             margin = Equivalence.__struct_fields__
             shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]
@@ -47,7 +47,12 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
     shown += [column(f"{metric.key}_{end}", _in_cell(metric, end)) for metric in bounded for end in BOUNDS]
     values = {value.key: value for value in shown}
     of_others = [metric for metric in keys.metrics if any(values[metric.key].other_questions(row) for row in board.rows)]
-    return [*shown, *(column(f"{metric.key}_questions", _questions(metric)) for metric in of_others)]
+    shown += [column(f"{metric.key}_questions", _questions(metric)) for metric in of_others]
+    for metric in keys.metrics:
+        for part, key in (("value", f"{metric.key}_second"), ("questions", f"{metric.key}_second_questions")):
+            if any(part in row.metrics[metric.key].second for row in board.rows):
+                shown.append(column(key, _second(metric, part)))
+    return shown
 
 
 def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
@@ -56,6 +61,10 @@ def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
 
 def _questions(metric: Metric) -> Callable[[LeaderboardRow], int]:
     return lambda row: row.metrics[metric.key].questions
+
+
+def _second(metric: Metric, part: str = "value") -> Callable[[LeaderboardRow], float | None]:
+    return lambda row: row.metrics[metric.key].second.get(part)
 
 
 def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
@@ -74,8 +83,9 @@ LEADERBOARD = serve(
         with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
         could give.""",
     Table(
-        "The same as CSV, a row per run with the value and rank of each metric, bounds if answers lack a confidence, and the "
-        "number of questions of a metric that is over others than the row.",
+        "The same as CSV, a row per run with the value and rank of each metric, bounds if answers lack a confidence, the "
+        "number of questions of a metric that is over others than the row, and `METRIC_second` where values differ without plays "
+        "of people whose end nobody stated.",
         rows=lambda board: board.rows,
         columns=_columns,
     ),

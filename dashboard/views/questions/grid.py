@@ -243,10 +243,10 @@ class QuestionGrid:
                 "category": question.category,
                 "subcategory": question.subcategory,
                 "radius": question.radius,
-                "difficulty": short(question.difficulty, 2),
-                "people": short(question.people, 2),
+                "difficulty": _both(question, "difficulty"),
+                "people": _both(question, "people"),
                 "heard": f"{question.heard:,}",
-                "h": short(question.h, 2),
+                "h": _both(question, "h"),
                 "conversion": percent(question.conversion),
                 "heat": self._heat(question),
                 "own": self._sorted_by(question, page.total - start - index),
@@ -293,6 +293,12 @@ class QuestionGrid:
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
         return html.P(f"Clues, left to right: {'; '.join(parts)}.", className="note")
+
+
+def _both(question: QuestionRow, key: str) -> str:
+    """Return a value with its second one, without plays whose end nobody stated, in brackets."""
+    value, second = short(getattr(question, key), 2), question.second.get(key)
+    return value if second is None else f"{value} ({short(second, 2)})"
 
 
 def _column_id(column: ColumnDefinition) -> str:

@@ -22,8 +22,8 @@ from clueline.dashboard.ui.messages import disputed_mark, nothing_selected
 from clueline.dashboard.ui.published_values import published_menu, published_parts
 from clueline.dashboard.ui.quizbowl import question_column
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
-from clueline.dashboard.ui.text import p_value_text, percent, short
+from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted, second_note
+from clueline.dashboard.ui.text import p_value_text, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import (
@@ -265,8 +265,7 @@ def unsolved_section(
     columns: Columns = [
         question_column(link, quizbowl),
         "category",
-        PageColumn("People right", "people", percent, number=True),
-        "heard",
+        PageColumn("People right", _people_right, number=True),
         PageColumn("Runs", lambda question: [f"{question.runs:,}", disputed_mark() if question.disputed else None], number=True),
         "mean_confidence",
         PageColumn("Highest", "highest_confidence", number=True),
@@ -278,6 +277,14 @@ def unsolved_section(
         html_table(columns, result.questions[:MAX_ROWS], title, declared=UNSOLVED.tables[0]),
         rest_as_file(failed - MAX_ROWS, whole),
     )
+
+
+def _people_right(question: UnsolvedQuestion) -> Cell:
+    """How many of the teams that heard the question were right."""
+    if question.people is None:
+        return Cell(None)
+    right = f"{round(question.people * question.heard):,} of {counted(question.heard, 'team')}"
+    return Cell([right, second_note(question.second.get("people"))])
 
 
 DEFAULT_METRIC = "overconfidence"

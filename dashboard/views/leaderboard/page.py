@@ -25,7 +25,7 @@ from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
 from clueline.dashboard.views.leaderboard import sections
 from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
-from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.leaderboard.view import WHICH_H, cited_leaderboard
 from clueline.dashboard.views.question.figures import clues_figure, confidence_table
 from clueline.data.plurals import counted
 from clueline.queries.engine.primary_metric import primary_metric
@@ -307,6 +307,9 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             wide_left=True,
         ),
         folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
+        folded("Which h decides the ranks of CalScore?", sections.which_h_section(WHICH_H.ask(request), style.names))
+        if len(board.rows) > 1 and any(metric.key == "calscore" for metric in shown)
+        else None,
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
     ]

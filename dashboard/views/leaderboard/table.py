@@ -18,7 +18,7 @@ from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
 from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, over_note, second_note, sortable
-from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from clueline.queries.engine.bootstrap import REPLICATES
@@ -145,7 +145,7 @@ def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: L
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
-        _title(metric),
+        _title(metric, conventions),
         metric.key,
         sort,
         _tooltip(metric, conventions),
@@ -187,9 +187,11 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
     return sorted(rows, key=place)
 
 
-def _title(metric: Metric) -> list[str | Component]:
+def _title(metric: Metric, conventions: Conventions) -> list[str | Component]:
     arrow = {"lower": "↓", "higher": "↑", "zero": "→0", "none": ""}[metric.direction]
-    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
+    curve = metric.human_curve(conventions)
+    h = html.Span(f"h: {CURVE_LABELS[curve]}", className="row-note") if curve else None
+    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true")), *([h] if h else [])]
 
 
 def _tooltip(metric: Metric, conventions: Conventions) -> str:

@@ -15,7 +15,8 @@ from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboar
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
 from clueline.queries.rankings import DatedRun, RankCorrelation, agreement, release_dates
 from clueline.queries.selection.parameter_kinds import MetricChoice
-from clueline.queries.selection.view_parameters_base import Parameters
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.queries.which_h import CurveCell, which_h
 
 PLAIN = ("value", "rank")
 WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best")
@@ -112,6 +113,19 @@ AGREEMENT = serve(
     MetricsParameters,
     "Kendall's tau-b between the rankings by each pair of metrics.",
     Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),
+)
+
+
+WHICH_H = serve(
+    "which-h",
+    which_h,
+    NoParameters,
+    "CalScore and rank of each run by each human curve, and which runs are first by each: whether the choice of h decides.",
+    Table(
+        "The same as CSV, a row per curve and run. `second` has what differs without plays of people whose end nobody stated.",
+        lambda answer: answer.cells,
+        fields(CurveCell),
+    ),
 )
 
 

@@ -111,6 +111,17 @@ def test_papers_say_which_questions_people_heard(qanta, qanta_client):
     assert "Expected wins is over 2 of 3 questions." in buzz["methods"] and "(2 of 3)" in buzz["latex"]
 
 
+def test_each_h_is_named_where_numbers_stand(qanta, qanta_client):
+    answer = get(qanta_client, f"/api/v1/which-h?{QUERY}")
+    assert answer["used"] == "team_share" and answer["plays"] == {"plays": 7, "unstated": 3}
+    text = text_of(qanta, "/", QUERY)
+    assert "CalScore ↓ h: teams" in text and "CalScore ↓ h: buzzes" in text_of(qanta, "/", "dataset=qanta")
+    assert "Which h decides the ranks of CalScore? All four human curves rank the runs alike." in text
+    assert "buzzes all buzzes teams (used) teams, survival" in text
+    lines_of_table = table(qanta_client, f"/api/v1/which-h.csv?{QUERY}")
+    assert [float(line["value"]) for line in lines_of_table] == [cell["value"] for cell in answer["cells"]]
+
+
 def test_people_by_the_end_of_questions(qanta, qanta_client):
     text = text_of(qanta, "/difficulty", "dataset=qanta")
     assert "By the end: 0.350 (0.500 by stated ends), a mean over 2 questions that teams heard" in text

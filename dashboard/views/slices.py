@@ -22,7 +22,18 @@ from clueline.dashboard.ui.messages import disputed_mark, nothing_selected
 from clueline.dashboard.ui.published_values import published_menu, published_parts
 from clueline.dashboard.ui.quizbowl import question_column
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted, second_note
+from clueline.dashboard.ui.table import (
+    Cell,
+    Columns,
+    Content,
+    PageColumn,
+    bracketed,
+    html_table,
+    noted,
+    over_note,
+    second_note,
+    with_second,
+)
 from clueline.dashboard.ui.text import p_value_text, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
 from clueline.data.plurals import counted
@@ -157,7 +168,7 @@ def heat_map(
     def name(run: str | None) -> Content:
         return style.dot(run) if run else "Mean of the ranked runs" if len(models) < len(whole) else "Mean of the runs"
 
-    def cell(part: str | None, run: str, ranked: int) -> Cell:
+    def cell(part: str | None, run: str, ranked: int, questions: int) -> Cell:
         stated = cells.get((part, run))
         if stated is None or stated.value is None:
             return Cell(None, stated.missing if stated else "This run answered none of these questions", "number missing")
@@ -167,21 +178,29 @@ def heat_map(
         worse = (worse_by(part, run) or 0.0) / most
         shade = {"style": {"--much": f"{abs(worse):.2f}"}}
         # No filter keeps what has no value, so nothing can be listed of it.
-        value = items_link(short(stated.value), items_query(focus=run, **{result.by: part})) if part is not None else stated.value
-        return Cell(value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
+        shown = short(stated.value)
+        value = items_link(shown, items_query(focus=run, **{result.by: part})) if part is not None else shown
+        second = second_note(stated.second.get("value"), questions=stated.second.get("questions"))
+        content = [value, over_note(stated.questions, questions) if metric.rests_on_people else None, second]
+        return Cell(content, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
+
+    def of_all(run: str | None) -> object:
+        if not run:
+            return _mean([whole[run] for run in models])
+        return with_second(whole[run].value, whole[run].second.get("value"), questions=whole[run].second.get("questions"))
 
     def part_column(part: BreakdownPart) -> PageColumn:
         ours = [row.metrics[metric.key] for row in part.rows if row.run in models]
         title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
         return PageColumn(
             noted(title, counted(part.questions, "question")),
-            lambda run: cell(part.value, run, len(part.rows)) if run else _mean(ours),
+            lambda run: cell(part.value, run, len(part.rows), part.questions) if run else _mean(ours),
             number=True,
         )
 
     columns: Columns = [
         PageColumn("Run", name),
-        PageColumn("All", lambda run: whole[run].value if run else _mean([whole[run] for run in models]), number=True),
+        PageColumn("All", of_all, number=True),
         *map(part_column, result.parts),
     ]
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"

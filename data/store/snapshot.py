@@ -114,6 +114,12 @@ class Snapshot:
 
         Whether teams played head to head stays as it is. Tables of people have no rows of other datasets.
         """
+        key = (STATED_ENDS, dataset, self.hidden)
+        if key not in self.results:
+            self.results[key] = self._cursor_with_stated_ends(dataset)
+        return replace(self, connection=self.results[key], people=STATED_ENDS)
+
+    def _cursor_with_stated_ends(self, dataset: str) -> duckdb.DuckDBPyConnection:
         connection = self._cursor_without(self.hidden, (*PEOPLE_TABLES, "questions"))
         main = f'"{current_database(connection)}".main'
         of_people = f"dataset = {literal(dataset)}"
@@ -123,7 +129,7 @@ class Snapshot:
         connection.execute(f"delete from exposures e where {UNSTATED_END}")
         derive_curves(connection, dataset)
         difficulty.derive(connection, dataset)
-        return replace(self, connection=connection, people=STATED_ENDS)
+        return connection
 
     @property
     def collection(self) -> str:

@@ -17,6 +17,7 @@ from clueline.data.store import Snapshot
 from clueline.data.store.snapshot import STATED_ENDS
 from clueline.queries.engine.selected_answers import selection_clauses
 from clueline.queries.selection import Selection
+from clueline.queries.selection.reference_people import count_unstated_ends
 
 A = TypeVar("A")
 APART = 0.02  # how far a second value must be from the first to be told
@@ -46,8 +47,10 @@ def with_second_values(snapshot: Snapshot, selection: Selection, answer: A, ask:
 
     ``ask`` computes the same answer from another snapshot, for a selection of the same questions.
     """
+    if snapshot.people or not count_unstated_ends(snapshot, selection.dataset):
+        return answer
     counts = count_plays(snapshot, selection)
-    if snapshot.people or not counts.unstated:
+    if not counts.unstated:
         return answer
     if isinstance(answer, msgspec.Struct) and "plays" in answer.__struct_fields__:
         answer.plays = counts  # type: ignore[attr-defined]

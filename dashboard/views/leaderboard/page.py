@@ -271,6 +271,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             reference,
             heat,
             lambda run: request.link(run_path(run), dataset=None),
+            {run for run, _ in request.facets.human_collections},
         ),
         html.Div(
             [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -17,7 +17,7 @@ from clueline.dashboard.ui.html import aria, data, items_link, items_query, note
 from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
-from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, over_note, second_note, sortable
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, noted, over_note, second_note, sortable
 from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
@@ -47,6 +47,7 @@ STATES: dict[State, str] = {
     "failed": "Share of calls that got no answer from the model. They are left out, as if it had not been asked.",
 }
 BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
+HEARD = "{} heard without an answer by a player: no call failed"
 FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
 
 
@@ -60,12 +61,13 @@ def board_table(
     published: str,
     heat: bool,
     link: Callable[[str], str],
+    players: Collection[str],
 ) -> html.Div:
     """Return the leaderboard: a row per run, in the order of the board, and a sortable column per metric.
 
     ``unranked`` rows are shown below a line: formulas, and runs that answered too few questions. ``published`` is the key of a
     table of published values to show below; blank for none. ``heat`` says whether the better values of a column have a darker
-    background. ``link`` maps a run id to the address of its page.
+    background. ``link`` maps a run id to the address of its page. ``players`` are the runs that are human collections.
     """
     every = [*board.rows, *unranked]
     whole = {row.run: row.model for row in every} | names_of([row.run for row in every], elicitation=False)
@@ -87,7 +89,7 @@ def board_table(
         PageColumn(sortable("Model", "model", sort, "The model"), name),
         PageColumn(sortable("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
         PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
-        *(_state_column(state, selection) for state in states),
+        *(_state_column(state, selection, players) for state in states),
         *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
     ]
     bodies = [
@@ -121,13 +123,15 @@ def _answered(board: Leaderboard, row: LeaderboardRow | PrintedRow) -> Cell:
     )
 
 
-def _state_column(state: State, selection: Selection) -> PageColumn:
+def _state_column(state: State, selection: Selection, players: Collection[str]) -> PageColumn:
     """The share of each run's responses in a state; blank where there are none."""
 
     def share(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return Cell("")
         part = row.shares.get(state)
+        if state == "failed" and part is not None and row.run in players:
+            return Cell(noted(percent(part), "no buzz"), HEARD.format(counted(row.failed, "question was", "questions were")))
         return Cell("" if part is None else percent(part), counted(getattr(row, state), *COUNTED[state]))
 
     about = FAILED_COUNT if state == "failed" and selection.failed else STATES[state]

@@ -9,7 +9,7 @@ import pytest
 from clueline.dashboard.app import create_app
 from clueline.dashboard.settings import Settings
 from clueline.data.store import open_store
-from tests.helpers.bundle_factory import put
+from tests.helpers.bundle_factory import put, write
 from tests.helpers.drawn_pages import everything, markup
 from tests.helpers.json_api import get, table
 from tests.helpers.qanta_files import PACKETS, output, tossup, write_challenge
@@ -130,3 +130,28 @@ def test_people_by_the_end_of_questions(qanta, qanta_client):
     )
     rows = {row["question_id"]: row for row in get(qanta_client, "/api/v1/questions?dataset=qanta")["questions"]}
     assert rows["AbC"]["second"] == {"people": 0.5, "difficulty": 0.5}
+
+
+def test_pages_of_runs_and_parts_show_both_values_and_their_questions(qanta, qanta_client):
+    row = get(qanta_client, f"/api/v1/leaderboard?{QUERY}&metrics=calscore")["rows"][0]
+    cell = row["metrics"]["calscore"]
+    both = f"{cell['value']:.3f} 2 of 3 {cell['second']['value']:.3f} by stated ends"
+    assert both in text_of(qanta, f"/runs/{row['run']}", "human=team_share")
+    parts = get(qanta_client, f"/api/v1/breakdown?{QUERY}&by=category&metrics=calscore")["parts"]
+    (heard,) = (part for part in parts if any(row["metrics"]["calscore"]["second"] for row in part["rows"]))
+    shown = heard["rows"][0]["metrics"]["calscore"]
+    text = text_of(qanta, "/slices", f"{QUERY}&metric=calscore&by=category")
+    assert (
+        f"{shown['value']:.3f} {shown['questions']} of {heard['questions']} {shown['second']['value']:.3f} by stated ends" in text
+    )
+
+
+def test_a_player_who_never_buzzed_is_no_failed_call(tmp_path):
+    """A race has a row without an answer for whoever heard a question without a buzz."""
+    store = open_store(tmp_path / "store")
+    rows = "q1,0,x,0.9,1,A,true,false\nq2,0,,,,A,false,true\n"
+    answers = f"question_id,clue,guess,confidence,correct,sample,buzz,failed\n{rows}"
+    bundle = write(tmp_path / "toy", responses=answers)
+    put(store, bundle, respondents=True, model="People", elicitation="race")
+    text = text_of(create_app(Settings(store=store.url, workers=1)), "/", "dataset=toy&common=0")
+    assert "50.0 % no buzz" in text

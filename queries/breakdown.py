@@ -230,7 +230,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
                 highest_confidence=None if surest is None else float(confidence[surest]),
                 surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
                 disputed=len(fact.disputed),
-                second={name: value for name, value in fact.second.items() if name == "people"},
+                second={name: value for name, value in fact.second.items() if name in ("heard", "people")},
             )
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))

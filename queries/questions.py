@@ -196,7 +196,7 @@ class QuestionRow(msgspec.Struct):
     see ``plays_of_people``.
     """
 
-    SECOND: ClassVar = ("difficulty", "people", "h")
+    SECOND: ClassVar = ("difficulty", "heard", "people", "h")
 
     question_id: str
     text: str | None

@@ -302,8 +302,10 @@ def _people_right(question: UnsolvedQuestion) -> Cell:
     """How many of the teams that heard the question were right."""
     if question.people is None:
         return Cell(None)
-    right = f"{round(question.people * question.heard):,} of {counted(question.heard, 'team')}"
-    return Cell([right, second_note(question.second.get("people"))])
+    second = question.second.get("people")
+    heard = round(question.second.get("heard", question.heard))
+    by_stated = second_note(second, lambda share: f"{round(share * heard):,} of {heard:,}")
+    return Cell([f"{round(question.people * question.heard):,} of {counted(question.heard, 'team')}", by_stated])
 
 
 DEFAULT_METRIC = "overconfidence"

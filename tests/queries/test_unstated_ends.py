@@ -154,7 +154,7 @@ def test_teams_right_by_the_end_of_a_question(played):
     assert answer.teams[0].fractions[0].second == {}, "before anybody buzzed, both are the same"
     rows = {row.question_id: row for row in question_details(snapshot, selection, ("AbC", "XyZ"), ())}
     assert (rows["AbC"].people, rows["AbC"].difficulty, rows["AbC"].heard) == (0.2, 0.8, 5)
-    assert rows["AbC"].second == {"people": 0.5, "difficulty": 0.5, "h": 0.5} and rows["XyZ"].second == {}
+    assert rows["AbC"].second == {"heard": 2, "people": 0.5, "difficulty": 0.5, "h": 0.5} and rows["XyZ"].second == {}
 
 
 def test_expected_wins_against_both_readings(played):

@@ -309,7 +309,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         ),
         folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
         folded("Which h decides the ranks of CalScore?", sections.which_h_section(WHICH_H.ask(request), style.names))
-        if len(board.rows) > 1 and any(metric.key == "calscore" for metric in shown)
+        if len(board.rows) > 1 and request.facets.has_teams
         else None,
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
@@ -319,7 +319,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
 def _questions(board: Leaderboard, metric: Metric) -> str:
     """The questions that the metric which orders the runs is over, such as "89 of 120 questions"."""
     questions = board.questions if board.common is None else board.common
-    counts = {cell.questions for row in board.rows if (cell := row.metrics[metric.key]).value is not None}
+    cells = [cell for row in board.rows if (cell := row.metrics.get(metric.key))]
+    counts = {cell.questions for cell in cells if cell.value is not None}
     if len(counts) != 1 or max(counts) >= questions:
         return counted(questions, "question")
     return f"{counts.pop():,} of {counted(questions, 'question')}"

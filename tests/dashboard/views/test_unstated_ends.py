@@ -129,7 +129,10 @@ def test_people_by_the_end_of_questions(qanta, qanta_client):
         qanta, "/decide", "dataset=qanta"
     )
     rows = {row["question_id"]: row for row in get(qanta_client, "/api/v1/questions?dataset=qanta")["questions"]}
-    assert rows["AbC"]["second"] == {"people": 0.5, "difficulty": 0.5}
+    assert rows["AbC"]["second"] == {"heard": 2, "people": 0.5, "difficulty": 0.5}
+    listed = get(qanta_client, "/_rows?dataset=qanta&start=0&count=9")["rows"]
+    shown = {row["question_id"]: row for row in listed}
+    assert (shown["AbC"]["heard"], shown["AbC"]["people"]) == ("5 (2)", "0.20 (0.50)") and shown["XyZ"]["heard"] == "2"
 
 
 def test_pages_of_runs_and_parts_show_both_values_and_their_questions(qanta, qanta_client):

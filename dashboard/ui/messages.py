@@ -414,18 +414,24 @@ def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
     return html.P(f"Left out of the curves of people at the import: {parts}.{again}", className="note left-out-plays")
 
 
-def plays_notice(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> html.P | None:
-    """Say how plays of people count of which nobody stated where they ended, and link to the other reading; None without any."""
+def unstated_plays(page: Page[Any], request: PageRequest[Any]) -> Plays | None:
+    """Count the plays that a page rests on; None if it rests on none of which nobody stated where they ended."""
     selection, facets = request.selection, request.facets
-    if not facets.unstated_ends or facets.human_collection(selection.people):
+    if "people" not in page.filters or not facets.unstated_ends or facets.human_collection(selection.people):
         return None
     if page.name == "question":  # whatever filters there are
-        selection = Selection(selection.dataset, questions=(request.item or "",), people=selection.people)
+        selection = Selection(selection.dataset, questions=(request.item or "",))
     counts = service().ask(count_plays, selection.replace(people=IMPORTED))
-    if not counts.unstated:
+    return counts if counts.unstated else None
+
+
+def plays_notice(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> html.P | None:
+    """Say how plays of people count of which nobody stated where they ended, and link to the other reading; None without any."""
+    counts = unstated_plays(page, request)
+    if counts is None:
         return None
     plays = plays_words(counts)
-    if selection.people == STATED_ENDS:
+    if request.selection.people == STATED_ENDS:
         link = page_link("Count them as heard to the end", href=_with_key(path, pairs, "people", ""))
         return note([f"{plays} These are left out here. ", link], role="note")
     link = page_link("Show every value without them", href=_with_key(path, pairs, "people", STATED_ENDS))
@@ -455,8 +461,7 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
         above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
     if "cluster" in page.filters:
         above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
-    if "people" in page.filters:
-        above.append(plays_notice(page, request, path, pairs))
+    above.append(plays_notice(page, request, path, pairs))
     if page.table:
         above.append(forecast_notice(request.facets))
     # Runs are not tested on questions that were selected by what they themselves answered.

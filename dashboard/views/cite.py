@@ -27,7 +27,7 @@ from clueline.dashboard.registry.views import NAME, Cited, filled_path, with_nam
 from clueline.dashboard.service import service
 from clueline.dashboard.settings import VERSION as CLUELINE
 from clueline.dashboard.ui.html import aria, data, heading, note, page_link, section
-from clueline.dashboard.ui.messages import cluster_words, plays_words
+from clueline.dashboard.ui.messages import cluster_words, plays_words, unstated_plays
 from clueline.dashboard.ui.table import PageColumn, html_table
 from clueline.dashboard.ui.text import CURVE_NAMES, DASH, STATED, over_others, short
 from clueline.data.plurals import counted, listed
@@ -35,12 +35,12 @@ from clueline.data.store.answer_states import COUNTED, State
 from clueline.data.store.gradings import REVIEWED
 from clueline.queries.changes import pinned_version, version_changes
 from clueline.queries.engine.common_questions import Coverage, coverage
-from clueline.queries.engine.plays_of_people import APART, count_plays
+from clueline.queries.engine.plays_of_people import APART
 from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.bibliography import bibtex
 from clueline.queries.runs import states_of_answers
 from clueline.queries.selection import Selection
-from clueline.queries.selection.facets import IMPORTED, QUESTION, STATED_ENDS, Facets
+from clueline.queries.selection.facets import QUESTION, STATED_ENDS, Facets
 from clueline.queries.selection.parameter_kinds import BadRequest
 from clueline.queries.selection.view_parameters_base import Parameters
 
@@ -171,22 +171,18 @@ def _people(selection: Selection, facets: Facets) -> list[str]:
     collection = facets.human_collection(selection.people)
     if collection:
         return [f"Human curves are those of the collection {collection[1]} (run {collection[0]})."]
-    simulated = ["The people of this dataset are simulated."] if facets.simulated else []
-    return [*simulated, *_unstated(selection, facets)]
+    return ["The people of this dataset are simulated."] if facets.simulated else []
 
 
-def _unstated(selection: Selection, facets: Facets) -> list[str]:
+def _unstated(page: Page[Any], request: PageRequest[Any]) -> list[str]:
     """Say how plays of people count of which nobody stated where they ended."""
-    if not facets.unstated_ends:
+    counts = unstated_plays(page, request)
+    if counts is None:
         return []
-    counts = service().ask(count_plays, selection.replace(people=IMPORTED))
-    if not counts.unstated:
-        return []
-    plays = plays_words(counts)
-    if selection.people == STATED_ENDS:
-        return [f"{plays} These are left out."]
+    if request.selection.people == STATED_ENDS:
+        return [f"{plays_words(counts)} These are left out."]
     second = f"values “{STATED}” are without them, where they differ by more than {APART}"
-    return [f"{plays} They count as heard to the end; {second}."]
+    return [f"{plays_words(counts)} They count as heard to the end; {second}."]
 
 
 def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], version: str) -> str:
@@ -194,13 +190,14 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
     selection, facets = request.selection, request.facets
     ending = f"as computed by Clueline {CLUELINE} from data version {version}."
     if page.name == "question":
-        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *_people(selection, facets)])
+        of_people = [*_people(selection, facets), *_unstated(page, request)]
+        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *of_people])
     counts = service().ask(coverage, selection)
     filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
     sentences = [
         f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
     ]
-    sentences += _people(selection, facets)
+    sentences += [*_people(selection, facets), *_unstated(page, request)]
     common = page.common if selection.common is None else selection.common
     runs = counted(len(counts.taking_part), "run")
     if common and counts.differs:

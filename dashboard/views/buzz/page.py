@@ -86,7 +86,9 @@ BUZZ = serve(
     "buzz",
     buzz,
     BuzzParameters,
-    "Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits.",
+    """Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits. Buzzes are over `questions`,
+        expected wins over `counted` of them, and what compares with teams over those `heard`. If the end of some `plays` of
+        people is not stated, `second` has values that differ without them.""",
     Table(
         "A row per run: outcomes at its threshold, its best threshold, how often it buzzes. `missing` says why a cell is blank.",
         rows=_runs,

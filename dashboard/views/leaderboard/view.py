@@ -82,7 +82,7 @@ LEADERBOARD = serve(
         `different` or `undecided`. `gradings` has the share of answers on which the gradings of their run differ and, if it
         is over 5 %, the leader under each grading. `shares` of a row are the shares of its responses that are not answers
         with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
-        could give.""",
+        could give. If the end of some `plays` of people is not stated, `second` has values that differ without them.""",
     Table(
         "The same as CSV, a row per run with the value and rank of each metric, bounds if answers lack a confidence, the "
         "number of questions of a metric that is over others than the row, and `METRIC_second` where values differ without plays "

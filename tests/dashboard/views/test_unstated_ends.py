@@ -107,6 +107,9 @@ def test_papers_say_which_questions_people_heard(qanta, qanta_client):
     assert "CalScore is over 2 of 3 questions." in citation["methods"] and "0 questions were" not in citation["methods"]
     assert f"{THREE_OF_SEVEN} They count as heard to the end" in citation["methods"]
     assert citation["latex"].count("(2 of 3)") == 2 and citation["latex"].count("by stated ends") == 2
+    assert "Nobody stated" not in cited(qanta_client, "/reliability?dataset=qanta")["methods"], "nothing there rests on people"
+    of_question = cited(qanta_client, "/questions/qanta/AbC")["methods"]
+    assert "Nobody stated where 3 of 5 plays of people, all without a buzz, ended." in of_question
     buzz = cited(qanta_client, "/buzz?dataset=qanta")
     assert "Expected wins is over 2 of 3 questions." in buzz["methods"] and "(2 of 3)" in buzz["latex"]
 

@@ -84,6 +84,24 @@ select e.question_id, e.match_id, count(*) as teams, count(*) filter (b.correct)
 from exposures e left join buzzes b using (dataset, question_id, match_id, team)
 where e.dataset = $dataset and e.team_kind = 'human' group by all
 """
+# Of a row e of exposures: whether the team did not buzz, and nobody stated where the question ended for it. Then it counts as
+# heard to the end.
+UNSTATED_END = """(not e.end_stated and e.heard_words is null and not exists (
+    from buzzes b
+    where b.dataset = e.dataset and b.question_id = e.question_id and b.match_id = e.match_id and b.team = e.team))"""
+# Why earlier versions left such plays of QANTA out, as the table ``left_out_plays`` says.
+UNSTATED_LEFT_OUT = "plays that were broken off at an unknown word (censored, with the fraction 1.0)"
+# If another team's correct buzz ended the question in the same match, it ended there.
+ENDED_BY_OTHERS = f"""
+update exposures e set heard_words = least(ending.word + 1, ending.words), ended_by = ending.team
+from (
+    select question_id, match_id, min(word) as word, arg_min(team, word) as team, any_value(words) as words
+    from buzzes join (select dataset, question_id, max(word_end) as words from clues group by all) using (dataset, question_id)
+    where dataset = $dataset and correct group by all
+) ending
+where e.dataset = $dataset and {UNSTATED_END}
+    and e.question_id = ending.question_id and e.match_id = ending.match_id and e.team <> ending.team
+"""
 # Whether teams played head to head: most rooms have several teams, a correct answer ended a question for others, and no room has
 # two teams that were right. The share of teams that were right is then at most 1/2 in a room of two.
 HEAD_TO_HEAD = f"""
@@ -92,9 +110,18 @@ select coalesce(count(*) filter (teams > 1) > count(*) / 2 and bool_or(ended) an
 
 
 def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Recompute and store the human curves of a dataset, and whether its teams played head to head."""
-    connection.execute("delete from curves where dataset = $dataset", {"dataset": dataset})
+    """Recompute and store the human curves of a dataset, and whether its teams played head to head.
+
+    Plays whose end nobody stated, but which a buzz of another team ended, are first given that end.
+    """
+    connection.execute(ENDED_BY_OTHERS, {"dataset": dataset})
     connection.execute(f"update datasets set head_to_head = ({HEAD_TO_HEAD}) where dataset = $dataset", {"dataset": dataset})
+    derive_curves(connection, dataset)
+
+
+def derive_curves(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
+    """Recompute and store the human curves of a dataset."""
+    connection.execute("delete from curves where dataset = $dataset", {"dataset": dataset})
     counts = frame(connection, COUNTS, {"dataset": dataset})
     if counts.is_empty():
         return

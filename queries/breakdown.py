@@ -14,6 +14,7 @@ from clueline.data.sufficient_statistics import bin_of
 from clueline.queries.engine.common_questions import Coverage
 from clueline.queries.engine.counted import Counted, count_answers, count_groups
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows
 from clueline.queries.engine.selected_answers import counts_by_run, state_counts
@@ -70,7 +71,11 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         BreakdownPart(same[0].value, same[0].questions, merged_rows([part.rows for part in same], metrics))
         for _, same in sorted(by_value.items(), key=lambda entry: (entry[0] is None, entry[0]))
     ]
-    return Breakdown(*head(snapshot, selection), by, parts)
+    answer = Breakdown(*head(snapshot, selection), by, parts)
+    of_people = [metric for metric in metrics if metric.rests_on_people]
+    if not of_people or field == "difficulty":  # without the plays, questions have another difficulty
+        return answer
+    return with_second_values(snapshot, selection, answer, lambda other, same: breakdown(other, same, by, of_people))
 
 
 def _parts_of_questions(
@@ -153,7 +158,7 @@ class UnsolvedQuestion(msgspec.Struct):
 
     Confidences are means over clues and samples of the runs that answered it, the highest that of ``surest``; None if no answer
     has a confidence. ``heard`` counts human teams, once per room, ``people`` is the share of these that were right, and
-    ``disputed`` counts runs whose gradings differ on one of their answers to it.
+    ``disputed`` counts runs whose gradings differ on one of their answers to it. For ``second``, see ``plays_of_people``.
     """
 
     question_id: str
@@ -166,6 +171,7 @@ class UnsolvedQuestion(msgspec.Struct):
     heard: int
     people: float | None
     disputed: int
+    second: dict[str, float] = {}
 
 
 class Unsolved(Answer):
@@ -224,6 +230,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
                 highest_confidence=None if surest is None else float(confidence[surest]),
                 surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
                 disputed=len(fact.disputed),
+                second={name: value for name, value in fact.second.items() if name in ("heard", "people")},
             )
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))

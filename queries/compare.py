@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.equivalence import Equivalence, equivalences
 from clueline.queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from clueline.queries.engine.multiple_comparisons import holm
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
@@ -44,7 +46,10 @@ class Difference(msgspec.Struct):
         replicates: number of bootstrap replicates behind the interval, 0 for the jackknife.
         no_interval: why there is a difference of several questions without an interval; else None.
         margin: whether the difference is smaller than a margin; None unless one is stated.
+        second: values without plays of people whose end nobody stated, if they differ; see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("a", "b", "difference")
 
     a: float | None
     b: float | None
@@ -58,6 +63,7 @@ class Difference(msgspec.Struct):
     replicates: int | None = None
     no_interval: str | None = None
     margin: Equivalence | None = None
+    second: dict[str, float] = {}
 
 
 class QuestionPair(msgspec.Struct):
@@ -119,7 +125,7 @@ def compare(
     """
     single, pairs = _single(snapshot, selection, a, b, metrics, margin)
     return DetailedComparison(
-        **msgspec.structs.asdict(single),
+        **msgspec.structs.asdict(_with_second(snapshot, selection, single, metrics)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
         pairs=_questions(snapshot, selection.dataset, pairs, metrics),
@@ -130,7 +136,18 @@ def comparison(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None = None
 ) -> SingleComparison:
     """Compare two runs like ``compare``, but without the values of single questions."""
-    return _single(snapshot, selection, a, b, metrics, margin)[0]
+    return _with_second(snapshot, selection, _single(snapshot, selection, a, b, metrics, margin)[0], metrics)
+
+
+def _with_second(
+    snapshot: Snapshot, selection: Selection, compared: SingleComparison, metrics: Sequence[Metric]
+) -> SingleComparison:
+    """Set the second values of a comparison: those without plays of people whose end nobody stated."""
+    of_people = [metric for metric in metrics if metric.rests_on_people]
+    if not of_people:
+        return compared
+    a, b = compared.a.run, compared.b.run
+    return with_second_values(snapshot, selection, compared, lambda other, same: _single(other, same, a, b, of_people, None)[0])
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:

@@ -99,7 +99,7 @@ CLUES = """
     where c.dataset = $dataset order by q.position, c.clue"""
 # What people did: columns that order the rows of a table, and the others.
 OF_PEOPLE = {
-    "exposures": ("question_id, match_id, team", "team_kind, heard_words, ended_by"),
+    "exposures": ("question_id, match_id, team", "team_kind, heard_words, ended_by, end_stated"),
     "buzzes": ("question_id, match_id, team", "word, correct, guess"),
     "left_out_plays": ("question_id, match_id, reason", "plays"),
 }

@@ -9,6 +9,7 @@ Wrong answers above a high threshold are few and dear, so intervals here must ho
 from __future__ import annotations
 
 from itertools import groupby
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from clueline.queries.engine.bootstrap import DIGITS, TIED, resampling_weights
 from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.plays_of_people import count_plays, with_second_values
 from clueline.queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from clueline.queries.engine.selected_answers import selection_clauses
 from clueline.queries.engine.units import Units
@@ -120,7 +122,12 @@ class CurveDifference(msgspec.Struct):
 
 
 class PeopleDecisions(msgspec.Struct):
-    """Human teams, each counted for every question that it heard; ``right`` and ``wrong`` are shares of these with a buzz."""
+    """Human teams, each counted for every question that it heard; ``right`` and ``wrong`` are shares of these with a buzz.
+
+    ``unstated`` of those heard have no buzz and an end that nobody stated. For ``second``, see ``plays_of_people``.
+    """
+
+    SECOND: ClassVar = ("right", "wrong")
 
     teams: int
     heard: int
@@ -128,6 +135,8 @@ class PeopleDecisions(msgspec.Struct):
     right: float
     wrong: float
     net_score: Curve
+    unstated: int = 0
+    second: dict[str, float] = {}
 
 
 class Decisions(Answer):
@@ -165,8 +174,13 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
         coverages=COVERAGES.tolist(),
         runs=[_run(evidence, index, of_net_score, places[run.run], metrics[index]) for index, run in enumerate(evidence.runs)],
         difference=_difference(snapshot, counted, names[first], names[second]) if first and second else None,
-        people=_people(snapshot, counted, evidence.units),
+        people=_people_in_both_readings(snapshot, counted, evidence.units),
     )
+
+
+def _people_in_both_readings(snapshot: Snapshot, selection: Selection, units: Units) -> PeopleDecisions | None:
+    first = _people(snapshot, selection, units)
+    return with_second_values(snapshot, selection, first, lambda other, same: _people(other, same, units))
 
 
 def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
@@ -338,4 +352,5 @@ def _people(snapshot: Snapshot, selection: Selection, units: Units) -> PeopleDec
         right=float(right.sum()) / total,
         wrong=float(wrong.sum()) / total,
         net_score=_score_curve(earned, sums[:, 0], total / len(np.unique(units.of_questions[places]))),
+        unstated=count_plays(snapshot, selection).unstated,
     )

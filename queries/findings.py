@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from clueline.data.dataset_kinds import FORECAST
+from clueline.data.human_curves import UNSTATED_END
 from clueline.data.store import Snapshot
 from clueline.queries.engine.primary_metric import has_people
 from clueline.queries.engine.ranked_metric_rows import MetricCell
@@ -27,7 +28,7 @@ class EarlyMistake(msgspec.Struct):
     """A confident wrong guess at a clue, counted from 0, by which no human team had answered correctly.
 
     After this clue, ``runs`` guessed, ``wrong`` of them wrongly. Of the ``teams`` that heard the question, ``right`` were right
-    in the end.
+    in the end, and ``unstated`` ended without a buzz where nobody stated.
     """
 
     question_id: str
@@ -42,6 +43,7 @@ class EarlyMistake(msgspec.Struct):
     runs: int
     teams: int
     right: int
+    unstated: int = 0
 
 
 class Finding(msgspec.Struct):
@@ -131,7 +133,9 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
             (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue and correct = 0)
                 as wrong,
             (select count(distinct run) from answers a where a.question_id = s.question_id and a.clue = s.clue) as runs,
-            k.teams, round(k.share * k.teams)::integer as right
+            k.teams, round(k.share * k.teams)::integer as right,
+            (select count(*) from exposures e where e.dataset = s.dataset and e.question_id = s.question_id
+                and e.team_kind = 'human' and {UNSTATED_END}) as unstated
         from surest s join known k using (dataset, question_id) join chosen_runs r using (run)""",
         parameters | {"story_dataset": selection.dataset, "min_teams": MIN_TEAMS},
     ).to_dicts()

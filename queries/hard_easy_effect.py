@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from clueline.queries.engine.bootstrap import percentile_interval
 from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
+from clueline.queries.engine.plays_of_people import Plays, with_second_values
 from clueline.queries.engine.question_difficulties import UNTESTED
 from clueline.queries.engine.ranked_metric_rows import NO_INTERVAL
 from clueline.queries.engine.run_pairs import RunName
@@ -67,7 +69,10 @@ class HardEasyFit(RunName):
         line: over the range of the difficulties.
         points: these questions in order of difficulty. If there are more than 1,000 (with more than five runs: 5,000 divided by
             the number of runs, but at least 100), only every n-th.
+        second: the slope without plays of people whose end nobody stated, if it differs; see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("slope",)
 
     questions: int
     slope: float | None
@@ -77,6 +82,7 @@ class HardEasyFit(RunName):
     line: list[LinePoint]
     points: list[QuestionPoint]
     no_interval: str | None = None
+    second: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class Difficulty(Answer):
@@ -85,13 +91,14 @@ class Difficulty(Answer):
     ``sources`` is the number of the other questions by the source of their difficulty: ``given``, ``rooms`` (1 - the share of
     rooms in which the question was answered), ``human`` (1 - the share of human teams that were right) or ``runs`` (1 - mean
     accuracy; for the slope of a run, of the runs of other models with other answers). ``untested`` says why there are no slopes;
-    None where there are.
+    None where there are. ``plays`` counts those of people, if the end of some is not stated.
     """
 
     without: int
     sources: dict[str, int]
     runs: list[HardEasyFit]
     untested: str | None = None
+    plays: Plays | None = None
 
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
@@ -113,7 +120,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
         ends = _with_width(np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2])).reshape(shape)
         slope_ends = _with_width(np.stack(metric_intervals(evidence, HARD_EASY)[:2]))
     overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
-    return Difficulty(
+    answer = Difficulty(
         *head(snapshot, selection),
         without=counts.get(None, 0),
         sources={source: count for source, count in counts.items() if source is not None},
@@ -135,6 +142,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
         ],
         untested=UNTESTED if evidence.selected_by_answers else None,
     )
+    return with_second_values(snapshot, selection, answer, difficulty)
 
 
 def _with_width(ends: Floats) -> Floats:

@@ -18,6 +18,7 @@ from clueline.queries.engine.disputed_answers import disputed_positions
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.inference import wilson_interval
+from clueline.queries.engine.plays_of_people import Plays, with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import (
     NOTHING_COUNTED,
@@ -106,7 +107,7 @@ class Leaderboard(Answer):
 
     The page sorts by ``primary`` by default. Claims by it are adjusted for all pairs of runs; claims by any of the
     ``other_metrics``, shown or not, for all of these as well. ``reviewed`` are the runs of which answers were drawn at random for
-    review, with estimates of their means.
+    review, with estimates of their means. ``plays`` counts those of people, if the end of some is not stated.
     """
 
     questions: int
@@ -119,6 +120,7 @@ class Leaderboard(Answer):
     rows: list[LeaderboardRow]
     gradings: GradingDisagreement
     reviewed: list[ReviewedRun]
+    plays: Plays | None = None
 
 
 def leaderboard(
@@ -172,7 +174,7 @@ def leaderboard(
             note=notes[0],
         )
 
-    return Leaderboard(
+    board = Leaderboard(
         *head(snapshot, selection),
         questions=first.coverage.questions,
         clues=first.coverage.clues,
@@ -185,6 +187,10 @@ def leaderboard(
         gradings=grading_disagreement(snapshot, selection),
         reviewed=reviewed_runs(snapshot, selection).runs,
     )
+    of_people = [metric for metric in metrics if metric.rests_on_people]
+    if not of_people:
+        return board
+    return with_second_values(snapshot, selection, board, lambda other, same: leaderboard(other, same, of_people))
 
 
 class _Measured(NamedTuple):

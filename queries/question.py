@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 import polars as pl
 
 from clueline.data.dataset_kinds import NO, YES
+from clueline.data.human_curves import UNSTATED_END
 from clueline.data.life_table import best_guess, survivors
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import STATES, State, among_states, state_sql
@@ -18,6 +19,7 @@ from clueline.data.sufficient_statistics import likelier_side
 from clueline.queries.buzzing import Buzzpoint, Rules, buzzpoint
 from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.rows import Responses
 from clueline.queries.engine.run_columns import float_array, sample_numbers
 from clueline.queries.engine.run_pairs import RunName
@@ -59,17 +61,22 @@ class HumanRecord(msgspec.Struct):
     """What people did.
 
     ``teams`` is the number of exposures. ``silent`` of them are assumed: the team never buzzed in that match of several
-    questions, and the data do not say how far it heard the question. Each of the four human curves has one value per clue, in
-    [0, 1], None where undefined. ``buzzes`` are those of human teams.
+    questions, and the data do not say how far it heard the question. ``unstated`` of them ended without a buzz where nobody
+    stated, and count as heard to the end. Each of the four human curves has one value per clue, in [0, 1], None where undefined.
+    ``second`` has those that differ without the unstated ones; see ``plays_of_people``. ``buzzes`` are those of human teams.
     """
+
+    SECOND: ClassVar = HUMAN_CURVES
 
     teams: int
     silent: int
+    unstated: int
     buzz_share: list[float | None]
     release_share: list[float | None]
     team_share: list[float | None]
     survival: list[float | None]
     buzzes: list[HumanBuzz]
+    second: dict[str, list[float | None]] = {}
 
 
 class Votes(msgspec.Struct):
@@ -122,10 +129,13 @@ class RunResponses(RunName):
     has no answers that count, and for respondents.
     """
 
+    SECOND: ClassVar = ("metrics",)
+
     metrics: dict[str, float | None]
     shares: list[float] | None
     buzzpoint: Buzzpoint | None
     clues: list[ClueResponse]
+    second: dict[str, float] = msgspec.field(default_factory=dict)  # of metrics; see ``plays_of_people``
 
     def one_per_clue(self) -> list[ClueResponse]:
         """Return one answer per clue: of several samples, the most frequent guess, and means over those with a confidence."""
@@ -190,8 +200,10 @@ class Question(QuestionFacts):
     ``attributes`` are facts that the file states in columns of its own. ``left_out_plays`` is the number of plays or buzzes that
     the human curves do not contain, by what they are and why; ``human`` is None if no other is left. ``model_buzzes`` are
     the buzzes of models that played as teams; they are not part of ``human``. ``human_curve`` is the curve that CalScore is
-    computed with. ``drawn_curve`` is the curve that charts show: the chosen one, else the curve of CalScore squared.
+    computed with, and ``team_curve`` that of CalScore squared.
     """
+
+    SECOND: ClassVar = ("difficulty",)
 
     attributes: dict[str, str]
     clues: list[Clue]
@@ -199,10 +211,11 @@ class Question(QuestionFacts):
     left_out_plays: dict[str, int]
     model_buzzes: list[HumanBuzz]
     human_curve: str
-    drawn_curve: str
+    team_curve: str
     votes: Votes | None
     lifespan: Lifespan | None
     runs: list[RunResponses]
+    second: dict[str, float] = {}  # see ``plays_of_people``
 
 
 def question(
@@ -235,7 +248,7 @@ def question(
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
     one_question = selection.without_filters("questions").without_filters("clues").replace(questions=(question_id,), common=None)
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
-    return Question(
+    answer = Question(
         **facts[0],
         attributes=dict(
             snapshot.rows(f"select attribute, value from attributes where {this_question} order by attribute", identity)
@@ -245,12 +258,15 @@ def question(
         left_out_plays=left_out_plays(snapshot, one_question),
         model_buzzes=_buzzes(snapshot, this_question, identity, "model"),
         human_curve=curve,
-        drawn_curve=selection.conventions.human or CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,
+        team_curve=CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,
         votes=votes,
         lifespan=_lifespan(facts[0]),
         runs=_runs(
             snapshot, one_question, getattr(human, curve) if human else None, votes, class_names, rules, dict(best), metrics
         ),
+    )
+    return with_second_values(
+        snapshot, one_question, answer, lambda other, same: question(other, same, question_id, rules, best, metrics)
     )
 
 
@@ -269,10 +285,19 @@ def _human(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
         return None
     return HumanRecord(
         teams=curves["teams"][0],
-        silent=0 if snapshot.people else _silent_teams(snapshot, this_question, identity),
-        **{name: curves[name].to_list() for name in HUMAN_CURVES},
+        unstated=_unstated_ends(snapshot, this_question, identity),
+        silent=0 if snapshot.collection else _silent_teams(snapshot, this_question, identity),
+        buzz_share=curves["buzz_share"].to_list(),
+        release_share=curves["release_share"].to_list(),
+        team_share=curves["team_share"].to_list(),
+        survival=curves["survival"].to_list(),
         buzzes=_buzzes(snapshot, this_question, identity, "human"),
     )
+
+
+def _unstated_ends(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> int:
+    sql = f"select count(*) from (from exposures where {this_question}) e where team_kind = 'human' and {UNSTATED_END}"
+    return int(snapshot.rows(sql, identity)[0][0])
 
 
 def _silent_teams(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> int:

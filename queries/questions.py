@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 import polars as pl
@@ -14,6 +14,7 @@ from clueline.queries.engine.common_questions import shared_selections
 from clueline.queries.engine.counted import count_answers, count_groups
 from clueline.queries.engine.disputed_answers import disputed_runs
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.primary_metric import has_people
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
@@ -191,8 +192,11 @@ class QuestionRow(msgspec.Struct):
     ``heard`` counts the human teams that heard it, once per room, and ``people`` is the share of them that were right. ``h`` is
     the human curve at the end of the question, and ``conversion`` the share of rooms in which a human team was right. All three
     shares are in [0, 1], and None where no human team heard the question. ``value`` is what the list is sorted by, unless it is
-    sorted by a fact. ``disputed`` are the runs whose gradings differ on one of their answers to the question.
+    sorted by a fact. ``disputed`` are the runs whose gradings differ on one of their answers to the question. For ``second``,
+    see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("difficulty", "heard", "people", "h")
 
     question_id: str
     text: str | None
@@ -208,6 +212,7 @@ class QuestionRow(msgspec.Struct):
     runs: dict[str, dict[str, float | None]]  # run -> metric -> value
     value: float | None = None
     disputed: list[str] = []
+    second: dict[str, float] = {}
 
 
 class QuestionPage(msgspec.Struct):
@@ -249,10 +254,14 @@ def question_details(
 ) -> list[QuestionRow]:
     """Return facts of questions, in the order of their ids, and metrics of single questions of the selection's runs on each."""
     selected = count_answers(snapshot, selection, compared=False).selection.replace(questions=ids)
-    facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selection, metrics, ids) if metrics and ids else {}
     disputed = disputed_runs(snapshot, selected) if ids else {}
-    return [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
+
+    def rows(snapshot: Snapshot, selection: Selection) -> list[QuestionRow]:
+        facts = {fact["question_id"]: fact for fact in _facts(snapshot, selection).to_dicts()}
+        return [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
+
+    return with_second_values(snapshot, selected, rows(snapshot, selected), rows)
 
 
 def question_table(

@@ -22,7 +22,7 @@ class Column:
 
     ``key`` is its name in CSV, and ``heading`` the one in papers. ``ends`` are the keys of the columns that hold the ends of its
     interval; the table may lack them. ``questions`` counts the questions that a value is of, where they can be others than
-    those of the row.
+    those of the row. ``second`` is the value without plays of people whose end nobody stated, where it differs.
     """
 
     key: str
@@ -30,13 +30,19 @@ class Column:
     heading: str
     ends: tuple[str, str]
     questions: Callable[[Any], int] | None = None
+    second: Callable[[Any], float | None] | None = None
 
     def other_questions(self, row: Any) -> int | None:
         """Return how many questions the value in a row is of; None if they are those of the row, or there is no value."""
         if self.questions is None or self.value(row) is None:
             return None
         count = self.questions(row)
-        return None if count == row.questions else count
+        return None if count == questions_of(row) else count
+
+
+def questions_of(row: Any) -> int:
+    """Return the number of questions of a row or, if it is a tuple, of its first part."""
+    return int((row[0] if isinstance(row, tuple) else row).questions)
 
 
 def column(key: str, value: Callable[[Any], object], heading: str = "") -> Column:
@@ -47,12 +53,13 @@ def column(key: str, value: Callable[[Any], object], heading: str = "") -> Colum
 
 def columns(*keys: str, at: int | None = None) -> tuple[Column, ...]:
     """Return columns that are attributes of a row or, where rows are tuples, of their part ``at``."""
-    return tuple(column(key, _attribute(key, at)) for key in keys)
+    return tuple(replace(column(key, _attribute(key, at)), second=_second(key, at)) for key in keys)
 
 
 def fields(struct: type[msgspec.Struct], at: int | None = None, without: Sequence[str] = ()) -> tuple[Column, ...]:
     """Return a column for each field of the structs that are the rows, or their part ``at``."""
-    return columns(*(name for name in struct.__struct_fields__ if name not in without), at=at)
+    shown = columns(*(name for name in struct.__struct_fields__ if name not in (*without, SECOND)), at=at)
+    return (*shown, column(SECOND, second_values(at))) if SECOND in struct.__struct_fields__ else shown
 
 
 def parts(*keys: str, start: int = 0) -> tuple[Column, ...]:
@@ -81,6 +88,23 @@ def _json(value: Callable[[Any], object]) -> Callable[[Any], object]:
 def reasons(by_name: Mapping[str, str]) -> str | None:
     """Return reasons for missing values as one cell; None without any."""
     return "; ".join(f"{name}: {reason}" for name, reason in by_name.items()) or None
+
+
+SECOND = "second"  # a field with second values by name; see ``queries.engine.plays_of_people``
+
+
+def second_values(at: int | None = None) -> Callable[[Any], str | None]:
+    """Return a function that writes the second values of a row, or of its part ``at``, as one cell; None without any."""
+
+    def text(row: Any) -> str | None:
+        second: Mapping[str, float] = getattr(row if at is None else row[at], SECOND)
+        return "; ".join(f"{name}: {value}" for name, value in second.items()) or None
+
+    return text
+
+
+def _second(key: str, at: int | None) -> Callable[[Any], float | None]:
+    return lambda row: getattr(row if at is None else row[at], SECOND, {}).get(key)
 
 
 def _attribute(key: str, at: int | None) -> Callable[[Any], object]:

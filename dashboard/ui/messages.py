@@ -18,10 +18,12 @@ from clueline.dashboard.service import service
 from clueline.dashboard.ui.html import banner, choices, note, page_link, panel
 from clueline.dashboard.ui.runs import run_names
 from clueline.dashboard.ui.text import enumerated, percent, short
+from clueline.data.human_curves import UNSTATED_LEFT_OUT
 from clueline.data.plurals import counted
 from clueline.queries.changes import version_changes
 from clueline.queries.datasets import Dataset
 from clueline.queries.engine.common_questions import Coverage, coverage
+from clueline.queries.engine.plays_of_people import APART, Plays, count_plays
 from clueline.queries.engine.question_difficulties import FROM_RUNS, UNTESTED
 from clueline.queries.engine.units import UnitCounts, count_units
 from clueline.queries.gradings import GradingCoverage, grading_coverage
@@ -30,7 +32,7 @@ from clueline.queries.metrics import CATALOGUE
 from clueline.queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
 from clueline.queries.runs import RunFacts, run
 from clueline.queries.selection import Selection
-from clueline.queries.selection.facets import AGES, QUESTION, YEARS, Facets
+from clueline.queries.selection.facets import AGES, IMPORTED, QUESTION, STATED_ENDS, YEARS, Facets
 from clueline.queries.selection.parameter_kinds import BadRequest
 from clueline.queries.selection.view_parameters_base import kind_of
 
@@ -417,7 +419,38 @@ def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
     if not left_out:
         return None
     parts = "; ".join(f"{reason}: {plays:,}" for reason, plays in left_out.items())
-    return html.P(f"Left out of the curves of people at the import: {parts}.", className="note left-out-plays")
+    again = " Import the files again to count these plays as heard to the end." if UNSTATED_LEFT_OUT in left_out else ""
+    return html.P(f"Left out of the curves of people at the import: {parts}.{again}", className="note left-out-plays")
+
+
+def unstated_plays(page: Page[Any], request: PageRequest[Any]) -> Plays | None:
+    """Count the plays that a page rests on; None if it rests on none of which nobody stated where they ended."""
+    selection, facets = request.selection, request.facets
+    if "people" not in page.filters or not facets.unstated_ends or facets.human_collection(selection.people):
+        return None
+    if page.name == "question":  # whatever filters there are
+        selection = Selection(selection.dataset, questions=(request.item or "",))
+    counts = service().ask(count_plays, selection.replace(people=IMPORTED))
+    return counts if counts.unstated else None
+
+
+def plays_notice(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> html.P | None:
+    """Say how plays of people count of which nobody stated where they ended, and link to the other reading; None without any."""
+    counts = unstated_plays(page, request)
+    if counts is None:
+        return None
+    plays = plays_words(counts)
+    if request.selection.people == STATED_ENDS:
+        link = page_link("Count them as heard to the end", href=_with_key(path, pairs, "people", ""))
+        return note([f"{plays} These are left out here. ", link], role="note")
+    link = page_link("Show every value without them", href=_with_key(path, pairs, "people", STATED_ENDS))
+    counted_as = "They count as heard to the end. Where a value without them differs by more than"
+    return note([f"{plays} {counted_as} {APART}, it stands beside it. ", link], role="note")
+
+
+def plays_words(counts: Plays) -> str:
+    """Say of how many plays nobody stated where they ended."""
+    return f"Nobody stated where {counts.unstated:,} of {counted(counts.plays, 'play')} of people, all without a buzz, ended."
 
 
 def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
@@ -437,6 +470,7 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
         above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
     if "cluster" in page.filters:
         above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
+    above.append(plays_notice(page, request, path, pairs))
     if page.table:
         above.append(forecast_notice(request.facets))
     # Runs are not tested on questions that were selected by what they themselves answered.

@@ -13,7 +13,8 @@ from dash.development.base_component import Component
 
 from clueline.dashboard.registry.tables import Table
 from clueline.dashboard.ui.html import aria, data
-from clueline.dashboard.ui.text import DASH, brackets, short
+from clueline.dashboard.ui.text import DASH, STATED, STATED_MEANS, brackets, over_others, short
+from clueline.data.plurals import counted
 
 Content = str | Component | Sequence[Any] | None
 
@@ -64,7 +65,7 @@ class PageColumn:
         """Return a value as it is written."""
         if value is None:
             return DASH
-        if self.form:
+        if self.form and not isinstance(value, list):
             return self.form(value)
         if isinstance(value, float):
             return short(value)
@@ -167,7 +168,47 @@ def _resolved(column: PageColumn | str, declared: Table | None) -> PageColumn:
         column = PageColumn(known[column].heading, column)
     if callable(column.value):
         return column
-    return replace(column, value=known[column.value].value if column.value in known else attrgetter(column.value))
+    key = column.value
+    read = known[key].value if key in known else attrgetter(key)
+
+    def value(row: Any) -> object:
+        second = getattr(row, "second", {}).get(key)
+        return read(row) if second is None else with_second(read(row), second, column.form)
+
+    return replace(column, value=value)
+
+
+def over_note(count: int, of_row: int) -> html.Span | None:
+    """Say how many questions a value is over, such as "89 of 120"; None if they are those of its row."""
+    if count == of_row:
+        return None
+    title = f"This value is over {count:,} questions; the row is over {of_row:,}"
+    return html.Span(over_others(count, of_row), className="of-questions", title=title)
+
+
+def second_note(
+    second: float | None, form: Callable[[float], Content] | None = None, questions: float | None = None
+) -> html.Span | None:
+    """Return the second value of one that rests on people; None if there is none. See ``queries.engine.plays_of_people``.
+
+    ``questions`` is how many it is over, if they are not those of the first value.
+    """
+    if second is None:
+        return None
+    over = "" if questions is None else f", over {counted(int(questions), 'question')}"
+    return html.Span([html.Span((form or short)(second)), f" {STATED}{over}"], className="row-note", title=STATED_MEANS)
+
+
+def with_second(
+    value: object,
+    second: float | None,
+    form: Callable[[Any], Content] | None = None,
+    questions: float | None = None,
+) -> object:
+    """Return a cell with a value that rests on people above its second value; the value alone if there is none."""
+    if second is None or not isinstance(value, float):
+        return value
+    return Cell([(form or short)(value), second_note(second, form, questions)], kind="number")
 
 
 def _is_number(content: object) -> bool:

@@ -16,6 +16,10 @@ CURVE_NAMES = {
     "team_share": "share of human teams that have answered correctly so far",
     "survival": "share of teams right so far, allowing for questions that others ended (Aalen-Johansen)",
 }
+# The same, shorter: which h a number uses, where it stands.
+CURVE_LABELS = {"buzz_share": "buzzes", "release_share": "all buzzes", "team_share": "teams", "survival": "teams, survival"}
+STATED = "by stated ends"  # after a second value: that without plays of people whose end nobody stated
+STATED_MEANS = "Without plays of people of which nobody stated where they ended"
 DIFFICULTY_SOURCES = {
     "given": "given with the dataset",
     "rooms": "1 − share of rooms in which the question was answered correctly (at most one team per room can be right)",
@@ -42,6 +46,15 @@ def tick(correct: float | None) -> str:
 def brackets(low: float | None, high: float | None, form: Callable[[float], str] = short) -> str:
     """Return an interval in brackets; blank if there is none."""
     return "" if low is None or high is None else f"[{form(low)}, {form(high)}]"
+
+
+def over_others(count: int, of_row: int) -> str:
+    """Say how many questions a value is over that are not those of its row.
+
+    >>> over_others(89, 120), over_others(20, 18)
+    ('89 of 120', 'of 20')
+    """
+    return f"{count:,} of {of_row:,}" if count < of_row else f"of {count:,}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -22,24 +22,25 @@ from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.keys import View
 from clueline.dashboard.registry.pages import Page, PageParameters, PageRequest, find_page, page, read_page
 from clueline.dashboard.registry.run_names import names_of
-from clueline.dashboard.registry.tables import Column
+from clueline.dashboard.registry.tables import Column, questions_of
 from clueline.dashboard.registry.views import NAME, Cited, filled_path, with_name_column
 from clueline.dashboard.service import service
 from clueline.dashboard.settings import VERSION as CLUELINE
 from clueline.dashboard.ui.html import aria, data, heading, note, page_link, section
-from clueline.dashboard.ui.messages import cluster_words
+from clueline.dashboard.ui.messages import cluster_words, plays_words, unstated_plays
 from clueline.dashboard.ui.table import PageColumn, html_table
-from clueline.dashboard.ui.text import CURVE_NAMES, DASH, short
+from clueline.dashboard.ui.text import CURVE_NAMES, DASH, STATED, over_others, short
 from clueline.data.plurals import counted, listed
 from clueline.data.store.answer_states import COUNTED, State
 from clueline.data.store.gradings import REVIEWED
 from clueline.queries.changes import pinned_version, version_changes
 from clueline.queries.engine.common_questions import Coverage, coverage
+from clueline.queries.engine.plays_of_people import APART
 from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.bibliography import bibtex
 from clueline.queries.runs import states_of_answers
 from clueline.queries.selection import Selection
-from clueline.queries.selection.facets import QUESTION, Facets
+from clueline.queries.selection.facets import QUESTION, STATED_ENDS, Facets
 from clueline.queries.selection.parameter_kinds import BadRequest
 from clueline.queries.selection.view_parameters_base import Parameters
 
@@ -173,18 +174,30 @@ def _people(selection: Selection, facets: Facets) -> list[str]:
     return ["The people of this dataset are simulated."] if facets.simulated else []
 
 
+def _unstated(page: Page[Any], request: PageRequest[Any]) -> list[str]:
+    """Say how plays of people count of which nobody stated where they ended."""
+    counts = unstated_plays(page, request)
+    if counts is None:
+        return []
+    if request.selection.people == STATED_ENDS:
+        return [f"{plays_words(counts)} These are left out."]
+    second = f"values “{STATED}” are without them, where they differ by more than {APART}"
+    return [f"{plays_words(counts)} They count as heard to the end; {second}."]
+
+
 def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], version: str) -> str:
     """Return a paragraph that says how the figures were computed."""
     selection, facets = request.selection, request.facets
     ending = f"as computed by Clueline {CLUELINE} from data version {version}."
     if page.name == "question":
-        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *_people(selection, facets)])
+        of_people = [*_people(selection, facets), *_unstated(page, request)]
+        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *of_people])
     counts = service().ask(coverage, selection)
     filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
     sentences = [
         f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
     ]
-    sentences += _people(selection, facets)
+    sentences += [*_people(selection, facets), *_unstated(page, request)]
     compared = page.common if selection.common is None else selection.common
     runs = counted(len(counts.taking_part), "run")
     if compared and counts.differs:
@@ -233,10 +246,10 @@ def _other_questions(shown: Sequence[Column], rows: Sequence[object]) -> str:
     """Say which columns are over other questions than their rows, and over how many."""
     sentences = []
     for column in shown:
-        counts = sorted({count for row in rows if (count := column.other_questions(row)) is not None})
+        counts = sorted({(count, questions_of(row)) for row in rows if (count := column.other_questions(row)) is not None})
         if counts:
-            number = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-            sentences.append(f"{column.heading} is over {number} {'question' if counts == [1] else 'questions'}.")
+            numbers = [over_others(*pair).removeprefix("of ") for pair in (counts[0], counts[-1])]
+            sentences.append(f"{column.heading} is over {' to '.join(dict.fromkeys(numbers))} questions.")
     return " ".join(sentences)
 
 
@@ -342,7 +355,9 @@ def paper_table(
         if column.key in ("metric", "variant") and value in CATALOGUE:
             return CATALOGUE[str(value)].worded(forecasts).name
         others = column.other_questions(row)
-        of_others = "" if others is None else f" (of {others:,})"
+        of_others = "" if others is None else f" ({over_others(others, questions_of(row))})"
+        second = column.second(row) if column.second else None
+        of_others += "" if second is None else f" ({_printed(second)} {STATED})"
         if len(ends) == 2 and None not in ends:
             return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]{of_others}"
         return f"{_printed(value)}{of_others}"

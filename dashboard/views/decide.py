@@ -345,10 +345,14 @@ def nearest(t: float) -> int:
 
 def people_note(people: PeopleDecisions) -> html.P | None:
     """Say what the line of people is, and how far it can be compared with those of runs."""
+    right, wrong = (f"{round(share * people.heard):,}" for share in (people.right, people.wrong))
+    second = [f"{percent(share, 0)} {name}" for name, share in people.second.items()]
+    unstated = f"; nobody stated where {people.unstated:,} of these plays ended" if people.unstated else ""
+    without = f", without which they were {' and '.join(second)}" if second else ""
     return note(
-        f"People: {counted(people.teams, 'human team')} heard a question {people.heard:,} times and buzzed right in "
-        f"{percent(people.right, 0)} and wrong in {percent(people.wrong, 0)}. Their line is what these buzzes would earn. It "
-        "compares only roughly: a team decides once per question, and at another cost might have buzzed differently."
+        f"People: {counted(people.teams, 'human team')} heard a question {people.heard:,} times and buzzed right {right} and "
+        f"wrong {wrong} times{unstated}{without}. Their line is what these buzzes would earn. It compares only roughly: a team "
+        "decides once per question, and at another cost might have buzzed differently."
     )
 
 

@@ -19,10 +19,11 @@ from clueline.dashboard.ui.html import heading, items_query, note
 from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import PageColumn, html_table, interval
-from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, short
+from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, STATED, short
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import Breakdown, BreakdownPart, breakdown
 from clueline.queries.buzzing import FractionAccuracy, accuracy_by_fraction
+from clueline.queries.buzzing.curves import TeamsAccuracy
 from clueline.queries.hard_easy_effect import Difficulty, HardEasyFit, difficulty
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.selection.view_parameters_base import NoParameters
@@ -122,10 +123,22 @@ def fraction_accuracy(result: FractionAccuracy, style: RunStyle) -> html.Figure 
         "revealed",
         shown,
         "Accuracy of the current answer by share of the question revealed, "
-        + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
+        + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE + _right_by_the_end(people)),
         style.table(shown, "Accuracy by fraction revealed", marks),
         style.legend(style.names, ("People" if guessing else "Human teams") if people else ""),
     )
+
+
+def _right_by_the_end(people: Sequence[TeamsAccuracy]) -> str:
+    """Say which share was right by the end, and the second value; blank where nobody heard a question."""
+    ends = [teams.fractions[-1] for teams in people if teams.fractions and teams.fractions[-1].right is not None]
+    if not ends:
+        return ""
+    second = ends[0].second.get("right")
+    over = ends[0].second.get("questions")
+    stated = f"{STATED}, over {counted(int(over), 'question')}" if over else STATED
+    stated = "" if second is None else f" ({short(second)} {stated})"
+    return f". By the end: {short(ends[0].right)}{stated}, a mean over {counted(ends[0].questions, 'question')} that teams heard"
 
 
 AXIS = 60  # pixels below and above the axis of accuracy

@@ -19,7 +19,7 @@ from clueline.dashboard.ui.html import heading, page_link, section, side_by_side
 from clueline.dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
 from clueline.dashboard.ui.quizbowl import question_column, without_markup
 from clueline.dashboard.ui.runs import run_style
-from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, span
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, over_note, second_note, span
 from clueline.dashboard.ui.text import short
 from clueline.dashboard.views.leaderboard.view import cited_leaderboard
 from clueline.dashboard.views.metrics import BEST
@@ -48,6 +48,11 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         cell = pair[1]
         return Cell(span(cell.low, cell.high), f"No interval, because {cell.no_interval}" if cell.no_interval else None)
 
+    def value(pair: tuple[Metric, MetricCell]) -> Cell:
+        cell = pair[1]
+        second = second_note(cell.second.get("value"), questions=cell.second.get("questions"))
+        return Cell([short(cell.value), over_note(cell.questions, row.questions), second])
+
     def place(pair: tuple[Metric, MetricCell]) -> Cell:
         """A mark for where a rank lies between the first and the last."""
         rank = pair[1].rank
@@ -56,7 +61,7 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
 
     columns = [
         PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
-        PageColumn("Value", lambda pair: pair[1].value),
+        PageColumn("Value", value, number=True),
         PageColumn("95 % interval", interval, number=True),
         PageColumn("Better", lambda pair: BEST[pair[0].direction]),
         PageColumn("Place", place),

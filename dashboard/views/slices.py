@@ -22,8 +22,19 @@ from clueline.dashboard.ui.messages import disputed_mark, nothing_selected
 from clueline.dashboard.ui.published_values import published_menu, published_parts
 from clueline.dashboard.ui.quizbowl import question_column
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
-from clueline.dashboard.ui.text import p_value_text, percent, short
+from clueline.dashboard.ui.table import (
+    Cell,
+    Columns,
+    Content,
+    PageColumn,
+    bracketed,
+    html_table,
+    noted,
+    over_note,
+    second_note,
+    with_second,
+)
+from clueline.dashboard.ui.text import p_value_text, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import (
@@ -157,7 +168,7 @@ def heat_map(
     def name(run: str | None) -> Content:
         return style.dot(run) if run else "Mean of the ranked runs" if len(models) < len(whole) else "Mean of the runs"
 
-    def cell(part: str | None, run: str, ranked: int) -> Cell:
+    def cell(part: str | None, run: str, ranked: int, questions: int) -> Cell:
         stated = cells.get((part, run))
         if stated is None or stated.value is None:
             return Cell(None, stated.missing if stated else "This run answered none of these questions", "number missing")
@@ -167,21 +178,29 @@ def heat_map(
         worse = (worse_by(part, run) or 0.0) / most
         shade = {"style": {"--much": f"{abs(worse):.2f}"}}
         # No filter keeps what has no value, so nothing can be listed of it.
-        value = items_link(short(stated.value), items_query(focus=run, **{result.by: part})) if part is not None else stated.value
-        return Cell(value, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
+        shown = short(stated.value)
+        value = items_link(shown, items_query(focus=run, **{result.by: part})) if part is not None else shown
+        second = second_note(stated.second.get("value"), questions=stated.second.get("questions"))
+        content = [value, over_note(stated.questions, questions) if metric.rests_on_people else None, second]
+        return Cell(content, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
+
+    def of_all(run: str | None) -> object:
+        if not run:
+            return _mean([whole[run] for run in models])
+        return with_second(whole[run].value, whole[run].second.get("value"), questions=whole[run].second.get("questions"))
 
     def part_column(part: BreakdownPart) -> PageColumn:
         ours = [row.metrics[metric.key] for row in part.rows if row.run in models]
         title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
         return PageColumn(
             noted(title, counted(part.questions, "question")),
-            lambda run: cell(part.value, run, len(part.rows)) if run else _mean(ours),
+            lambda run: cell(part.value, run, len(part.rows), part.questions) if run else _mean(ours),
             number=True,
         )
 
     columns: Columns = [
         PageColumn("Run", name),
-        PageColumn("All", lambda run: whole[run].value if run else _mean([whole[run] for run in models]), number=True),
+        PageColumn("All", of_all, number=True),
         *map(part_column, result.parts),
     ]
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
@@ -265,8 +284,7 @@ def unsolved_section(
     columns: Columns = [
         question_column(link, quizbowl),
         "category",
-        PageColumn("People right", "people", percent, number=True),
-        "heard",
+        PageColumn("People right", _people_right, number=True),
         PageColumn("Runs", lambda question: [f"{question.runs:,}", disputed_mark() if question.disputed else None], number=True),
         "mean_confidence",
         PageColumn("Highest", "highest_confidence", number=True),
@@ -278,6 +296,16 @@ def unsolved_section(
         html_table(columns, result.questions[:MAX_ROWS], title, declared=UNSOLVED.tables[0]),
         rest_as_file(failed - MAX_ROWS, whole),
     )
+
+
+def _people_right(question: UnsolvedQuestion) -> Cell:
+    """How many of the teams that heard the question were right."""
+    if question.people is None:
+        return Cell(None)
+    second = question.second.get("people")
+    heard = round(question.second.get("heard", question.heard))
+    by_stated = second_note(second, lambda share: f"{round(share * heard):,} of {heard:,}")
+    return Cell([f"{round(question.people * question.heard):,} of {counted(question.heard, 'team')}", by_stated])
 
 
 DEFAULT_METRIC = "overconfidence"

@@ -89,6 +89,7 @@ EXPOSURES = (
     Column("team_kind", choices=("human", "model")),
     Column("heard_words", "integer", low=0),
     Column("ended_by"),
+    Column("end_stated", "flag"),
 )
 BUZZES = (
     Column("question_id", required=True),

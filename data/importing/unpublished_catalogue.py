@@ -186,6 +186,14 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
     for table in STORED:
         if table != "runs" and run(f"select 1 from scratch.new_{table} limit 1").fetchone():
             run(f"insert into {table} by name from scratch.new_{table}")
+    if run("select 1 from scratch.new_exposures where not end_stated limit 1").fetchone():
+        execute(
+            connection,
+            """delete from left_out_plays l where l.reason = $reason and exists (
+                from scratch.new_exposures e where not e.end_stated
+                and e.dataset = l.dataset and e.question_id = l.question_id and e.match_id = l.match_id)""",
+            {"reason": human_curves.UNSTATED_LEFT_OUT},
+        )
     execute(connection, "insert into runs by name select * replace ($by as imported_by) from scratch.new_runs", {"by": by})
     if run("select 1 from scratch.new_answers limit 1").fetchone():
         run("""update questions q set answer = v.answer from scratch.new_answers v

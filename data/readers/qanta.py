@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
@@ -30,7 +30,7 @@ from clueline.data.plurals import counted
 from clueline.data.quizbowl.question_words import TAG, sentences
 from clueline.data.readers import Format
 from clueline.data.readers.shared.evaluation_log import add_table, as_dict, as_dicts, clean, json_lines, whole
-from clueline.data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions
+from clueline.data.readers.shared.quizbowl_games import PlayedQuestion, add_questions
 from clueline.data.store.gradings import grading_name
 
 FORMAT = Format(
@@ -42,8 +42,8 @@ FORMAT = Format(
     "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and "
     "runs answer those that they cover. A play ended at the token whose position, counted from 0, is `reveal_fraction` times the "
     "number of tokens. If the text was edited after play, positions are scaled, and a warning names the question. A censored "
-    "play with the fraction 1.0 is a placeholder: when it ended is unknown, so it is left out and counted beside the human "
-    "curve. If there are two gradings of the same outputs, the first by path is that of the "
+    "play with the fraction 1.0 is a placeholder: nobody stated when it ended, so it counts as heard to the end, without a buzz, "
+    "and pages say how many plays do. If there are two gradings of the same outputs, the first by path is that of the "
     "run. The other one is stored under the name of its folder, even if it is imported later (`other` if a file comes "
     "without a folder). Outputs for other packets that are imported later become a separate run, with a warning: for one "
     "run, import the files of all packets together. Bonuses are ignored.",
@@ -58,7 +58,6 @@ PLAYS = (
 ENDINGS = (".json", ".jsonl", ".csv", ".jsonl.gz", ".jsonl.zst")
 SAMPLE = 300  # files of a folder that are checked to recognise it
 OTHER_SIDE = "the other side"
-PLACEHOLDER = "plays that were broken off at an unknown word (censored, with the fraction 1.0)"
 UNKNOWN_QUESTION = "not a question of this dataset"
 OWN = "Tossup/run.jsonl"  # ending of a run file with the challenge's own grades; other graders have folders with longer names
 RUN_NAME = re.compile(r"tossup__(?:.+__)?(?P<owner>[^_](?:.*?[^_])?)__(?P<system>.+?)(?:\.buzz)?\.jsonl(?:\.gz|\.zst)?$")
@@ -465,7 +464,6 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         where nano is not null order by ordinal"""
     ).fetchall()
     unknown = 0
-    left_out: LeftOut = Counter()
     edited: dict[str, None] = {}
     rows: list[tuple[Any, ...]] = []
     numbers: dict[str, int] = defaultdict(int)
@@ -479,11 +477,8 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         exact = fraction * lengths[question]
         if abs(exact - round(exact)) > EDITED:
             edited[question] = None
-        if censored and fraction == 1:
-            left_out[question, team, PLACEHOLDER] += 1
-            continue
         word = min(round(exact), lengths[question] - 1)  # the fraction times the number of tokens is a position, from 0
-        rows.append((ordinal, question, team, word, correct, bool(censored)))
+        rows.append((ordinal, question, team, word, correct, bool(censored), not (censored and fraction == 1)))
     if unknown:
         plays_of_others = f"{counted(unknown, 'play')} of questions that the dataset does not have"
         staging.report.warnings.append(f"{file.name}: {plays_of_others}, left out")
@@ -493,19 +488,19 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
             f"{file.name}: {counted(len(edited), 'question was', 'questions were')} edited after play: "
             f"plays that ended within a token of today's text are scaled to it: {examples}"
         )
-    add_left_out(staging, file.name, dataset, left_out)
     if not rows:
         if plays and unknown == len(plays):
             reason = f"no play is of a question of dataset {dataset!r}"
             staging.report.problems.append(Problem(file.name, None, "nano", None, reason))
         return
-    names = ["ordinal", "question_id", "team", "word", "correct", "censored"]
-    kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Float64, pl.Boolean]
+    names = ["ordinal", "question_id", "team", "word", "correct", "censored", "end_stated"]
+    kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Float64, pl.Boolean, pl.Boolean]
     played = pl.DataFrame(rows, schema=dict(zip(names, kinds, strict=True)), orient="row")
     execute_with(staging.connection, played, "create or replace table played as from given")
     identity = "select $dataset as dataset, question_id, team as match_id, team, ordinal"
-    sql = f"""{identity}, 'human' as team_kind, word + 1 as heard_words,
-            case when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by from played"""
+    sql = f"""{identity}, 'human' as team_kind, case when end_stated then word + 1 end as heard_words, end_stated,
+            case when not end_stated then null when censored then '{OTHER_SIDE}' when correct = 1 then team end as ended_by
+        from played"""
     staging.add("exposures", file.file, sql, {"dataset": dataset})
     staging.add("buzzes", file.file, f"{identity}, word, correct from played where not censored", {"dataset": dataset})
     staging.connection.execute("drop table played")

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from clueline.data.duckdb_and_polars import frame, inline_plain_values, literal
-from clueline.data.human_curves import derive
+from clueline.data.human_curves import UNSTATED_END, derive, derive_curves
+from clueline.data.store import difficulty
 from clueline.data.store.cache_validity_tokens import State
 from clueline.data.store.catalogue_schema import tables_of_datasets
 from clueline.data.store.files import StoreFiles
@@ -25,6 +26,7 @@ from clueline.data.sufficient_statistics import EDITION
 T = TypeVar("T", bound=Sized)
 R = TypeVar("R")
 P = ParamSpec("P")
+STATED_ENDS = "stated-ends"  # in place of a run of ``people``: the imported ones, without plays whose end nobody stated
 PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "left_out_plays", "curves")  # which depend on who heard the questions
 SHARE_OF_MEMORY = 0.25  # of the run cache's capacity; values that are read together and take more are not cached
 
@@ -42,7 +44,8 @@ class Snapshot:
     grading: str = ""  # by which runs are read; blank for each run's first grading, as for a run without this one
     graded: Mapping[str, str] = field(default_factory=dict)  # name of the object with a run's grades, unless they are the first
     hidden: frozenset[str] = frozenset()  # datasets that are stored but left out
-    people: str = ""  # the run of the human collection that is read instead of the imported people; blank to read those
+    # The run of the human collection that is read instead of the imported people, or ``STATED_ENDS``; blank to read all of those.
+    people: str = ""
     marks_disputed: bool = False  # whether responses have a column ``disputed``; see ``Objects.graded_responses``
     # What ``once_per_snapshot`` keeps, for this snapshot and those derived from it.
     results: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -84,6 +87,8 @@ class Snapshot:
         """
         if run == self.people:
             return self
+        if run == STATED_ENDS:
+            return self._with_stated_ends(dataset)
         responses = self.with_grading("").responses([run])
         connection = self._cursor_without(self.hidden, PEOPLE_TABLES)
         main = f'"{current_database(connection)}".main'
@@ -92,7 +97,7 @@ class Snapshot:
             connection.execute(f"create temp table {table} as from {main}.{table} where {some}")
         connection.execute(
             f"""insert into exposures by name select distinct dataset, question_id, sample as match_id, sample as team,
-                'human' as team_kind from {responses} where not failed or buzz is not null"""
+                'human' as team_kind, true as end_stated from {responses} where not failed or buzz is not null"""
         )
         connection.execute(
             f"""insert into buzzes by name
@@ -103,6 +108,33 @@ class Snapshot:
         )
         derive(connection, dataset)
         return replace(self, connection=connection, people=run)
+
+    def _with_stated_ends(self, dataset: str) -> Snapshot:
+        """Return the same version without plays whose end nobody stated, with the curves and difficulties that follow.
+
+        Whether teams played head to head stays as it is. Tables of people have no rows of other datasets.
+        """
+        key = (STATED_ENDS, dataset, self.hidden)
+        if key not in self.results:
+            self.results[key] = self._cursor_with_stated_ends(dataset)
+        return replace(self, connection=self.results[key], people=STATED_ENDS)
+
+    def _cursor_with_stated_ends(self, dataset: str) -> duckdb.DuckDBPyConnection:
+        connection = self._cursor_without(self.hidden, (*PEOPLE_TABLES, "questions"))
+        main = f'"{current_database(connection)}".main'
+        of_people = f"dataset = {literal(dataset)}"
+        for table in (*PEOPLE_TABLES, "questions"):
+            some = rows_without(self.hidden) if table in ("datasets", "questions") else of_people
+            connection.execute(f"create temp table {table} as from {main}.{table} where {some}")
+        connection.execute(f"delete from exposures e where {UNSTATED_END}")
+        derive_curves(connection, dataset)
+        difficulty.derive(connection, dataset)
+        return connection
+
+    @property
+    def collection(self) -> str:
+        """The run of the human collection that is read instead of the imported people; blank if those are read."""
+        return "" if self.people == STATED_ENDS else self.people
 
     def _cursor_without(self, hidden: frozenset[str], left_out: Collection[str]) -> duckdb.DuckDBPyConnection:
         connection = self.connection.cursor()

@@ -20,6 +20,7 @@ from clueline.queries.buzzing.curves import (
 from clueline.queries.buzzing.inputs import read_buzzing
 from clueline.queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
 from clueline.queries.buzzing.thresholds import Buzzpoint, ThresholdExplorer, best_thresholds, buzzpoint, threshold_explorer
+from clueline.queries.engine.plays_of_people import Plays, with_second_values
 from clueline.queries.selection import Answer, Selection, head
 
 __all__ = [
@@ -44,7 +45,7 @@ __all__ = [
 
 
 class Buzz(Answer):
-    """Answer of ``/api/v1/buzz``."""
+    """Answer of ``/api/v1/buzz``. ``plays`` counts those of people, if the end of some is not stated."""
 
     questions: int
     missing: str | None
@@ -52,12 +53,13 @@ class Buzz(Answer):
     curves: BuzzCurves
     accuracy: FractionAccuracy
     habits: BuzzRates
+    plays: Plays | None = None
 
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
     """Return the threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection."""
     data = read_buzzing(snapshot, selection, rules)
-    return Buzz(
+    answer = Buzz(
         *head(snapshot, selection),
         questions=data.questions,
         missing=data.missing,
@@ -66,3 +68,4 @@ def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
         accuracy=accuracy_of(data, data.runs),
         habits=buzz_rates(data),
     )
+    return with_second_values(snapshot, selection, answer, lambda other, same: buzz(other, same, rules))

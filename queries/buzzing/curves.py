@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from clueline.data.store import Snapshot
 from clueline.queries.buzzing.inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, ClueTable, RunBuzzing, stream_buzzing
 from clueline.queries.buzzing.parameters import Rules
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
+from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.metrics.kernels.arrays import Floats
 from clueline.queries.metrics.kernels.buzzing import conditional_buzzes, latest_responses, survey_score
@@ -130,8 +132,10 @@ class PeopleAtFraction(msgspec.Struct):
 
     ``right`` is a mean over questions of the share of teams that have answered correctly, ``buzz_accuracy`` correct buzzes /
     buzzes so far. ``accuracy`` is a mean over questions of the share of people whose guess at the last clue by then is correct.
-    Only a human collection has it, whose players guess at every clue.
+    Only a human collection has it, whose players guess at every clue. For ``second``, see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("right", "questions")
 
     revealed: float
     right: float | None
@@ -141,6 +145,7 @@ class PeopleAtFraction(msgspec.Struct):
     buzzes: int
     missing: dict[str, str]
     accuracy: float | None = None
+    second: dict[str, float] = {}
 
 
 class RunAccuracy(RunName):
@@ -176,7 +181,8 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     teams that have answered correctly by then, on the questions that a team heard. Players of a human collection do guess at
     every clue: they also have an accuracy like that of runs, averaged over the players of each question.
     """
-    return accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
+    answer = accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
+    return with_second_values(snapshot, selection, answer, accuracy_by_fraction)
 
 
 def accuracy_of(data: BuzzingData, runs: Iterable[RunBuzzing]) -> FractionAccuracy:
@@ -268,8 +274,10 @@ class TeamBuzzRates(msgspec.Struct):
     ``given_correct`` and ``given_incorrect`` are P(buzz | correct) and P(buzz | incorrect): means over the players of a human
     collection who had such guesses. They are missing for other teams, because what these thought before they buzzed is not
     recorded. ``correct_rate`` and ``incorrect_rate`` (buzzes of each kind per clue heard) are lower bounds of them.
-    ``survey_score`` is in [-5, 20), the rates are in [0, 1].
+    ``survey_score`` is in [-5, 20), the rates are in [0, 1]. For ``second``, see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("buzz_rate", "correct_rate", "incorrect_rate", "survey_score")
 
     name: str
     kind: str
@@ -281,6 +289,7 @@ class TeamBuzzRates(msgspec.Struct):
     incorrect_rate: float | None
     survey_score: float | None
     missing: dict[str, str]
+    second: dict[str, float] = {}
 
 
 class BuzzRates(msgspec.Struct):
@@ -396,4 +405,15 @@ def _group(name: str, kind: str, teams: pl.DataFrame, guessing: bool) -> TeamBuz
     if teams.is_empty():
         missing |= dict.fromkeys(rates, NO_PEOPLE if name != "upper half" else "no team is above the median")
     means = {rate: None if teams.is_empty() else float(teams[rate].to_numpy().mean()) for rate in rates}
-    return TeamBuzzRates(name, kind, len(teams), **given, **means, missing=missing)
+    return TeamBuzzRates(
+        name,
+        kind,
+        len(teams),
+        given["given_correct"],
+        given["given_incorrect"],
+        means["buzz_rate"],
+        means["correct_rate"],
+        means["incorrect_rate"],
+        means["survey_score"],
+        missing,
+    )

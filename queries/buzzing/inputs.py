@@ -322,14 +322,14 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
         clues=(ends - first).astype(np.int64),
         teams=teams.drop("position").with_columns(pl.Series("question", team_question.astype(np.int64))),
         left_out_plays=left_out_plays(snapshot, selection),
-        guesses=_guesses(snapshot, with_clauses, parameters, positions) if snapshot.people else None,
+        guesses=_guesses(snapshot, with_clauses, parameters, positions) if snapshot.collection else None,
     )
     return clue_table, positions
 
 
 def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame | None:
     """Return the guesses of a human collection by player, question and clue; None if there are only guesses at buzzes."""
-    responses = snapshot.with_grading("").responses([snapshot.people])
+    responses = snapshot.with_grading("").responses([snapshot.collection])
     once = f"select 1 from {responses} where not failed group by sample, question_id having count(*) > 1 limit 1"
     if not snapshot.rows(once):
         return None

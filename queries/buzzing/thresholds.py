@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 import numpy as np
 
@@ -42,7 +44,11 @@ class ThresholdOutcome(msgspec.Struct):
         win: chance of winning a question against such a team by being the first to answer correctly, in [0, 1].
         loss: chance that the team answers correctly and the run did not do so before, in [0, 1]. Nobody wins the rest.
         unsure: part of ``win`` that rests on teams whose question was ended by others before the buzz, in [0, 1].
+        second: values without plays of people whose end nobody stated, if they differ; see ``plays_of_people``. Where no
+            threshold was asked for, it is then the best one for these.
     """
+
+    SECOND: ClassVar = ("threshold", "expected_wins", "score", "win", "loss", "unsure")
 
     threshold: float | None
     optimal: bool
@@ -57,6 +63,7 @@ class ThresholdOutcome(msgspec.Struct):
     win: float | None = None
     loss: float | None = None
     unsure: float | None = None
+    second: dict[str, float] = {}
 
 
 class OutcomeInterval(msgspec.Struct):
@@ -69,13 +76,17 @@ class OutcomeInterval(msgspec.Struct):
 class Optimum(msgspec.Struct):
     """Where expected wins are highest: at every tau with ``threshold`` <= tau < ``until``, and perhaps at higher ones too.
 
-    ``until`` is None where there is no upper end. ``open_below`` says that every lower threshold is as good.
+    ``until`` is None where there is no upper end. ``open_below`` says that every lower threshold is as good. For ``second``, see
+    ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("threshold", "expected_wins")
 
     threshold: float
     until: float | None
     open_below: bool
     expected_wins: float
+    second: dict[str, float] = {}
 
 
 class ThresholdCurve(msgspec.Struct):
@@ -94,11 +105,16 @@ class ThresholdCurve(msgspec.Struct):
 class RunThresholds(RunName):
     """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
 
-    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
+    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale. Numbers of
+    buzzes are over ``questions``, expected wins over ``counted`` of them, and what compares with teams over those ``heard``;
+    ``second`` has these two without plays of people whose end nobody stated, if they differ.
     ``no_interval`` says why a value of ``intervals`` has none, by name.
     """
 
+    SECOND: ClassVar = ("counted", "heard")
+
     questions: int
+    counted: int
     heard: int
     items: int
     unscored: int
@@ -108,6 +124,7 @@ class RunThresholds(RunName):
     curve: ThresholdCurve | None
     missing: dict[str, str]
     no_interval: dict[str, str]
+    second: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class ThresholdExplorer(msgspec.Struct):
@@ -181,6 +198,7 @@ def _run(player: RunBuzzing, units: Units) -> RunThresholds:
     return RunThresholds(
         *player.run,
         questions=len(player.questions),
+        counted=player.counted,
         heard=heard,
         items=len(player.score),
         unscored=int(np.isnan(player.score).sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import numpy as np
@@ -55,7 +55,12 @@ class MetricCell(msgspec.Struct):
     Where a run did not answer all questions, ``rest_low`` and ``rest_high`` are what a mean would be with the worst and the best
     answers to the rest. Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the
     greatest value that any confidences of these answers could give, or ``no_bounds`` says that there are none of this metric.
+
+    ``second`` has the value without plays of people whose end nobody stated, and how many questions it is over, if they differ;
+    see ``plays_of_people``.
     """
+
+    SECOND: ClassVar = ("value", "questions")
 
     value: float | None
     missing: str | None
@@ -79,6 +84,7 @@ class MetricCell(msgspec.Struct):
     bound_low: float | None = None
     bound_high: float | None = None
     no_bounds: str | None = None
+    second: dict[str, float] = {}
 
 
 class RunRow(msgspec.Struct):

@@ -276,6 +276,11 @@ class Metric(MetricFacts):
         return not compares and not {"difficulty", "whole distribution", "votes"} & {*self.needs}
 
     @property
+    def rests_on_people(self) -> bool:
+        """Whether values can depend on what people did: by a human curve, or by difficulties that come from people."""
+        return bool({"human buzzes", "difficulty"} & {*self.needs})
+
+    @property
     def ranks(self) -> bool:
         """Whether its values are better or worse than one another, so that the axioms on superiority apply to it."""
         return self.direction != "none"

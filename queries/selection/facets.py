@@ -6,6 +6,7 @@ import msgspec
 
 from clueline.data.dataset_kinds import FORECAST
 from clueline.data.store import Snapshot
+from clueline.data.store.snapshot import STATED_ENDS
 
 QUESTION = "question"
 AGES = "ages"
@@ -25,6 +26,11 @@ def offered_clusters(snapshot: Snapshot, dataset: str) -> tuple[str, ...]:
 
 
 IMPORTED = "imported"  # value of ``people``: those who were imported with a dataset, not a human collection
+OF_IMPORTED = (
+    "",
+    IMPORTED,
+    STATED_ENDS,
+)  # values of ``people`` that can mean these, all of their plays or those with a stated end
 
 
 class Facets(msgspec.Struct, frozen=True):
@@ -50,6 +56,7 @@ class Facets(msgspec.Struct, frozen=True):
     response_attributes: tuple[str, ...] = ()  # names of the attributes of responses, not of questions
     many_valued: tuple[str, ...] = ()  # keys with too many values to choose from
     people_imported: bool = False  # whether human teams came with the dataset
+    unstated_ends: int = 0  # imported plays of people without a buzz, of which nobody stated where they ended
     human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, withdrawn ones included
     clusters: tuple[str, ...] = (QUESTION,)  # what can be the unit of intervals and tests, the default first
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from clueline.data.duckdb_and_polars import SqlParameters
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
-from clueline.queries.selection.facets import IMPORTED, Facets
+from clueline.queries.selection.facets import IMPORTED, STATED_ENDS, Facets
 from clueline.queries.selection.parameter_kinds import (
     BadRequest,
     Kind,
@@ -295,16 +295,17 @@ class PeopleChoice(SelectionKey[str]):
     """The people who were imported with a dataset, or one of its human collections: see ``reference_people``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        options = [IMPORTED, *(run for run, _ in facets.human_collections)]
+        options = [IMPORTED, *([STATED_ENDS] if facets.unstated_ends else []), *(run for run, _ in facets.human_collections)]
         return allowed(key, texts[0], options, facets, "Dataset {dataset!r} has no human collection {value!r}.")
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
-        if not facets.human_collections:
+        if not facets.human_collections and not facets.unstated_ends:
             return None
         offered = {run: name for run, name in facets.human_collections if run not in facets.withdrawn or run == value}
         if facets.people_imported:
-            offered = {IMPORTED: "Imported with the dataset"} | offered
-        current = [run for run in offered if run == IMPORTED or run not in facets.withdrawn]
+            stated = {STATED_ENDS: "Imported, plays with a stated end"} if facets.unstated_ends else {}
+            offered = {IMPORTED: "Imported with the dataset"} | stated | offered
+        current = [run for run in offered if run not in facets.withdrawn]
         default = current[0] if current else IMPORTED
         options = (("" if run == default else run, name) for run, name in ({default: "None"} | offered).items())
         return MenuControl(self.label, tuple(options), "" if value == default else value)

@@ -20,7 +20,7 @@ from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
 from clueline.queries.metrics import HUMAN_CURVES, Conventions, Metric
 from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from clueline.queries.selection.facets import IMPORTED, Facets, offered_clusters
+from clueline.queries.selection.facets import OF_IMPORTED, Facets, offered_clusters
 from clueline.queries.selection.filters import (
     ClusterChoice,
     ColumnFilter,
@@ -40,7 +40,7 @@ from clueline.queries.selection.filters import (
     named_values,
 )
 from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
-from clueline.queries.selection.reference_people import has_people, human_collections, with_people
+from clueline.queries.selection.reference_people import count_unstated_ends, has_people, human_collections, with_people
 from clueline.queries.selection.view_parameters_base import (
     NoParameters,
     P,
@@ -216,8 +216,9 @@ class Selection(Parameters, frozen=True):
     people: Annotated[
         str,
         PeopleChoice(
-            "whom runs are measured against: `imported`, or the id of a run that is a human collection; by default, the people "
-            "who were imported with the dataset or, if there are none, its newest collection",
+            "whom runs are measured against: `imported`, `stated-ends` (the imported people without plays of which nobody stated "
+            "where they ended), or the id of a run that is a human collection; by default, the people who were imported with the "
+            "dataset or, if there are none, its newest collection",
             "People",
         ),
     ] = ""
@@ -431,6 +432,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         response_attributes=tuple(attribute for (attribute,) in of_responses),
         many_valued=many_valued,
         people_imported=people_imported,
+        unstated_ends=count_unstated_ends(snapshot, name),
         human_collections=tuple((part.run, part.name) for part in collections),
         clusters=offered_clusters(snapshot, name),
     )
@@ -486,7 +488,7 @@ def read_address(
         raise BadRequest("bad_value", message, "failed", ["0"])
     of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
     selection = selection.replace(response_attributes=of_responses)
-    head_to_head = facets.head_to_head and selection.people in ("", IMPORTED)
+    head_to_head = facets.head_to_head and selection.people in OF_IMPORTED
     if head_to_head or facets.forecasts:
         conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
         selection = selection.replace(conventions=conventions)

@@ -64,7 +64,7 @@ def derived(questions):
             connection.execute("insert into clues values ('d', $q, $c, '', $e, 0, 1)", {"q": str(index), "c": clue, "e": end})
         for team, (kind, heard, word, correct) in enumerate(teams):
             place = {"q": str(index), "m": f"m{team // 2}", "t": f"t{team}", "k": kind}
-            connection.execute("insert into exposures values ('d', $q, $m, $t, $k, $h, null)", place | {"h": heard})
+            connection.execute("insert into exposures values ('d', $q, $m, $t, $k, $h, null, true)", place | {"h": heard})
             if word is not None:
                 clue = next((c for c, end in enumerate(ends) if end > word), len(ends) - 1)
                 values = place | {"w": word, "c": clue, "y": correct}

@@ -96,7 +96,7 @@ def test_only_filters_on_runs_apply_to_one_question(snapshot):
     narrowed = RELAY.replace(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0))
     assert question(snapshot, narrowed, "r05") == plain
     survival = question(snapshot, RELAY.replace(conventions=Conventions(human="survival")), "r05")
-    curves = [(shown.human_curve, shown.drawn_curve) for shown in (plain, survival)]
+    curves = [(shown.human_curve, shown.team_curve) for shown in (plain, survival)]
     assert curves == [("buzz_share", "team_share"), ("survival", "survival")]
     logit = question(snapshot, RELAY.replace(elicitation=("logit",)), "r05")
     assert [run.model for run in logit.runs] == ["plain"]

@@ -13,7 +13,7 @@ from clueline.dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, 
 from clueline.dashboard.ui.html import data, items_query, note, section
 from clueline.dashboard.ui.messages import left_out_note
 from clueline.dashboard.ui.runs import RunStyle, named
-from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, span
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, second_note, span
 from clueline.dashboard.ui.text import DASH, percent, short
 from clueline.data.plurals import counted
 from clueline.queries.buzzing import CategoryOutcomes, PeopleMedian
@@ -117,11 +117,13 @@ def _rate(key: str, row: RunBuzzRates | TeamBuzzRates) -> Cell:
     value, missing = getattr(row, key), row.missing.get(key, "")
     if isinstance(row, RunBuzzRates):
         return Cell(value, missing, attributes=data(key=key))
+    second = row.second.get(BOUNDS.get(key, key))
     if key not in BOUNDS:
-        return Cell(value, missing)
+        return Cell(value if second is None else [short(value), second_note(second)], missing)
     bound = getattr(row, BOUNDS[key])
     shown = f"≥ {short(bound)}" if value is None and bound is not None else value
-    return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
+    over = f"{missing}; a mean over {counted(row.teams, 'team')}"
+    return Cell(shown if second is None or value is not None else [shown, second_note(second)], over)
 
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel

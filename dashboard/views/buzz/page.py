@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any
@@ -23,7 +24,7 @@ from clueline.dashboard.ui.figure import PlotlyJson, bars, dots, drawn
 from clueline.dashboard.ui.html import data, heading, items_query, note, page_link, section
 from clueline.dashboard.ui.messages import dataset_links, nothing_selected
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from clueline.dashboard.ui.table import Cell, PageColumn, html_table
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table, over_note, second_note, with_second
 from clueline.dashboard.ui.text import DASH, percent, short
 from clueline.dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from clueline.dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
@@ -47,6 +48,16 @@ INTERVALS = ("expected_wins", "score", "win", "loss")
 
 def _end(name: str, end: str) -> Column:
     return column(f"{name}_{end}", lambda row: getattr(row[0].intervals.get(name), end, None))
+
+
+# Values that are over others than all questions that a run answered, by the count of these.
+OVER = {"expected_wins": "counted", "best": "counted", "score": "heard", "win": "heard", "loss": "heard", "unsure": "heard"}
+
+
+def _over_its_questions(shown: Column) -> Column:
+    if shown.key not in OVER:
+        return shown
+    return replace(shown, questions=lambda row: getattr(row[0], OVER[shown.key]))
 
 
 def _optimum(key: str, name: str) -> Column:
@@ -75,14 +86,16 @@ BUZZ = serve(
     "buzz",
     buzz,
     BuzzParameters,
-    "Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits.",
+    """Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits. Buzzes are over `questions`,
+        expected wins over `counted` of them, and what compares with teams over those `heard`. If the end of some `plays` of
+        people is not stated, `second` has values that differ without them.""",
     Table(
         "A row per run: outcomes at its threshold, its best threshold, how often it buzzes. `missing` says why a cell is blank.",
         rows=_runs,
         columns=(
-            *columns("run", "model", "elicitation", "questions", "heard", "items", "unscored", at=0),
+            *columns("run", "model", "elicitation", "questions", "counted", "heard", "items", "unscored", at=0),
             *columns("scale", "curve", "human_curve", at=2),
-            *fields(ThresholdOutcome, at=3),
+            *map(_over_its_questions, fields(ThresholdOutcome, at=3)),
             *(_end(name, end) for name in INTERVALS for end in ("low", "high")),
             _optimum("optimum", "threshold"),
             _optimum("optimum_until", "until"),
@@ -144,13 +157,14 @@ def threshold_explorer_section(
     if few:
         sliders = threshold_rows(explorer, drawable, style, given, scale) if drawable else None
     outcomes = [PageColumn(label, partial(_outcome, key, meaning), about=meaning, number=True) for key, label, meaning in COLUMNS]
+    answered = PageColumn("Questions", "questions", about="Questions that the run answered, unless a value says others")
     return section(
         "Thresholds",
         threshold_rule(explorer, style.names),
         wins,
         sliders,
         html_table(
-            [style.column(), *outcomes],
+            [style.column(), answered, *outcomes],
             explorer.runs,
             "Outcomes of each threshold",
             "outcomes",
@@ -175,11 +189,11 @@ def against_teams(explorer: ThresholdExplorer, style: RunStyle) -> html.Section:
         )
     columns = [
         style.column(),
-        PageColumn("Wins", lambda run: run.outcome.win, percent),
+        PageColumn("Wins", partial(_share, "win"), percent, number=True),
         PageColumn("95 % interval", lambda run: interval_text(run, "win", percent), number=True),
         PageColumn("Uncertain wins", lambda run: run.outcome.unsure, percent, number=True),
         PageColumn("Neither", lambda run: 1 - run.outcome.win - run.outcome.loss, percent),
-        PageColumn("People win", lambda run: run.outcome.loss, percent),
+        PageColumn("People win", partial(_share, "loss"), percent, number=True),
         PageColumn("95 % interval", lambda run: interval_text(run, "loss", percent), number=True),
         PageColumn("Questions", "heard"),
     ]
@@ -197,9 +211,19 @@ def against_teams(explorer: ThresholdExplorer, style: RunStyle) -> html.Section:
     )
 
 
+def _share(key: str, run: RunThresholds) -> object:
+    return with_second(getattr(run.outcome, key), run.outcome.second.get(key), percent, run.second.get("heard"))
+
+
 def _outcome(key: str, meaning: str, run: RunThresholds) -> Cell:
     title = run.missing.get("optimum" if key == "best" else key) or meaning
-    content: list[Component | str] = [_cell(run, key)]
+    over, second = getattr(run, OVER.get(key, "questions")), run.outcome.second.get(key)
+    content: list[Component | str | None] = [_cell(run, key)]
+    if content != [DASH]:
+        content.append(over_note(over, run.questions))
+    if key == "best" and run.optimum:
+        second = run.optimum.second.get("expected_wins")
+    content.append(second_note(second, questions=run.second.get(OVER.get(key, ""))))
     if key in run.intervals:
         title += f"; 95 % interval {interval_text(run, key, short)}"
     elif key in run.no_interval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -18,7 +19,7 @@ from clueline.dashboard.ui.controls import difference_menu
 from clueline.dashboard.ui.figure import PlotlyJson
 from clueline.dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
 from clueline.dashboard.ui.runs import RunName, name_text, named
-from clueline.dashboard.ui.table import PageColumn, html_table, interval
+from clueline.dashboard.ui.table import PageColumn, html_table, interval, with_second
 from clueline.dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
 from clueline.data.plurals import counted
 from clueline.queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
@@ -92,9 +93,10 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
     measured = [(metric, result.metrics[metric.key]) for metric in shown]
     columns = [
         PageColumn("Metric", lambda row: row[0].name),
-        PageColumn(name_text(names[0]), lambda row: row[1].a),
-        PageColumn(name_text(names[1]), lambda row: row[1].b),
-        PageColumn("Difference", lambda row: row[1].difference),
+        *(
+            PageColumn(title, partial(_in_difference, key), number=True)
+            for key, title in (("a", name_text(names[0])), ("b", name_text(names[1])), ("difference", "Difference"))
+        ),
         interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[1].no_interval),
         PageColumn("Adjusted p", lambda row: row[1].p_holm, p_value_text, number=True),
         PageColumn("Better", better),
@@ -113,6 +115,10 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
         ],
         className="section",
     )
+
+
+def _in_difference(key: str, row: tuple[Metric, Difference]) -> object:
+    return with_second(getattr(row[1], key), row[1].second.get(key))
 
 
 def questions_table(result: QuestionDifferences, names: Pair, behind: str) -> html.Div:

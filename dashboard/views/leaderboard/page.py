@@ -25,7 +25,7 @@ from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
 from clueline.dashboard.views.leaderboard import sections
 from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
-from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.leaderboard.view import WHICH_H, cited_leaderboard
 from clueline.dashboard.views.question.figures import clues_figure, confidence_table
 from clueline.data.plurals import counted
 from clueline.queries.engine.primary_metric import primary_metric
@@ -148,15 +148,16 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
                 html.Q(mistake.guess),
                 f". {others[0].upper()}{others[1:]} here, and no human team has been right yet. By the end, "
                 f"{mistake.right:,} of {counted(mistake.teams, 'team')} answered it.",
+                f" Nobody stated where {mistake.unstated:,} of these plays ended." if mistake.unstated else "",
             ]
         ),
         html.P([page_link("Walk through this question", href=path, class_name="quiet"), " or ", upload, "."], className="next"),
     ]
     picture = figure(
         "early-mistake",
-        clues_figure(question, style, mistake.clue, STORY_HEIGHT),
-        "Confidence clue by clue: ● correct, × incorrect; heavy steps: " + CURVE_NAMES[question.drawn_curve],
-        confidence_table(question, style.names),
+        clues_figure(question, style, mistake.clue, "team_share", STORY_HEIGHT),
+        f"Confidence clue by clue: ● correct, × incorrect; heavy steps: {CURVE_NAMES['team_share']}",
+        confidence_table(question, style.names, "team_share"),
         style.legend([mistake.run], "People" if question.human else ""),
     )
     return _story(f"{sure} sure, and wrong, before any of {counted(mistake.teams, 'team')} knew", text, picture)
@@ -253,9 +254,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         finding_section(finding, board, style, request),
         heading(
             "Leaderboard",
-            f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
-            + counted(board.questions if board.common is None else board.common, "question")
-            + _meaning(sort, metrics),
+            f"{request.facets.title}: {counted(len(board.rows), 'run')} over {_questions(board, by)}{_meaning(sort, metrics)}",
             html.Button(
                 f"All {len(many)} columns" if is_short else f"Only {len(few)} columns",
                 className="quiet columns",
@@ -272,6 +271,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             reference,
             heat,
             lambda run: request.link(run_path(run), dataset=None),
+            {run for run, _ in request.facets.human_collections},
         ),
         html.Div(
             [
@@ -308,6 +308,9 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             wide_left=True,
         ),
         folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
+        folded("Which h decides the ranks of CalScore?", sections.which_h_section(WHICH_H.ask(request), style.names))
+        if len(board.rows) > 1 and request.facets.has_teams
+        else None,
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
     ]
@@ -321,6 +324,16 @@ def _link_to_common(request: PageRequest[LeaderboardPage], board: Leaderboard) -
     return page_link(
         "Measure these runs in the same way", href=request.link("/", common="1", published=request.parameters.published)
     )
+
+
+def _questions(board: Leaderboard, metric: Metric) -> str:
+    """The questions that the metric which orders the runs is over, such as "89 of 120 questions"."""
+    questions = board.questions if board.common is None else board.common
+    cells = [cell for row in board.rows if (cell := row.metrics.get(metric.key))]
+    counts = {cell.questions for cell in cells if cell.value is not None}
+    if len(counts) != 1 or max(counts) >= questions:
+        return counted(questions, "question")
+    return f"{counts.pop():,} of {counted(questions, 'question')}"
 
 
 def _primary(request: PageRequest[LeaderboardPage]) -> Metric:

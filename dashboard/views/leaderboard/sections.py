@@ -15,8 +15,8 @@ from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.figure import CLEAR, PlotlyJson, agreement_figure, dots, drawn, figure, lines, segments
 from clueline.dashboard.ui.html import items_query, note
 from clueline.dashboard.ui.runs import RunStyle
-from clueline.dashboard.ui.table import Columns, PageColumn, html_table, interval
-from clueline.dashboard.ui.text import brackets, distinct_short_names, enumerated, short
+from clueline.dashboard.ui.table import Cell, Columns, PageColumn, columns_by, html_table, interval, second_note
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, brackets, distinct_short_names, enumerated, short
 from clueline.dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from clueline.data.plurals import counted
 from clueline.queries.engine.equivalence import Equivalence
@@ -24,6 +24,7 @@ from clueline.queries.leaderboard import Leaderboard, LeaderboardRow
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.rankings import DatedRun, ReleaseDates, rank_correlations
 from clueline.queries.selection.parameter_kinds import format_number
+from clueline.queries.which_h import WhichH
 
 MAX_NAMED = 6  # runs that a sentence names
 ALL_OF_THEM = "With 95 % confidence, every run that is truly best is among these"
@@ -236,6 +237,40 @@ def rankings(board: Leaderboard, metrics: Sequence[Metric], style: RunStyle) -> 
         "Rank by each metric, best on top. Point at a dot to follow its run",
         html_table([style.column(), *ranks], board.rows, "Ranks"),
     )
+
+
+def which_h_section(result: WhichH, names: Mapping[str, str]) -> html.Div:
+    """Return CalScore of each ranked run by each human curve, with the ranks, and which runs are first by each."""
+    cells = {(cell.run, cell.curve): cell for cell in result.cells}
+
+    def by_curve(curve: str, run: str) -> Cell:
+        cell = cells[run, curve]
+        rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
+        second = second_note(cell.second.get("value"), questions=cell.second.get("questions"))
+        return Cell([short(cell.value), rank, second], cell.missing)
+
+    headings = {
+        curve: html.Span(f"{CURVE_LABELS[curve]}{' (used)' if curve == result.used else ''}", title=CURVE_NAMES[curve])
+        for curve in result.first
+    }
+    runs = list(dict.fromkeys(cell.run for cell in result.cells))
+    columns = [PageColumn("Run", lambda run: names[run]), *columns_by(headings, by_curve)]
+    return html.Div([note(which_h_words(result, names)), html_table(columns, runs, "CalScore by each h", "board which-h")])
+
+
+def which_h_words(result: WhichH, names: Mapping[str, str]) -> str:
+    """Say whether the choice of h decides which run is first, or the order of the others."""
+    if result.same_order is None:
+        return "With fewer than two runs there is no ranking."
+    if result.same_order:
+        return "All four human curves rank the runs alike."
+    curves: dict[tuple[str, ...], list[str]] = {}
+    for curve, first in result.first.items():
+        curves.setdefault(tuple(first), []).append(CURVE_LABELS[curve])
+    if len(curves) == 1:
+        return "The first run is the same by all four human curves, but the order of the others is not."
+    leaders = [f"{enumerated([names[run] for run in first], 3)} by {enumerated(by, 4)}" for first, by in curves.items()]
+    return f"The choice of h decides which run is first: {'; '.join(leaders)}."
 
 
 HEIGHT = 340  # pixels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -17,8 +17,8 @@ from clueline.dashboard.ui.html import aria, data, items_link, items_query, note
 from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
-from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
-from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, noted, over_note, second_note, sortable
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from clueline.queries.engine.bootstrap import REPLICATES
@@ -48,6 +48,7 @@ STATES: dict[State, str] = {
 }
 BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
 ADJUSTED = "Ranks the runs: the mean over the expected questions, adjusted for how hard those are that each run skipped"
+HEARD = "{} heard without an answer by a player: no call failed"
 FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
 
 
@@ -61,12 +62,13 @@ def board_table(
     published: str,
     heat: bool,
     link: Callable[[str], str],
+    players: Collection[str],
 ) -> html.Div:
     """Return the leaderboard: a row per run, in the order of the board, and a sortable column per metric.
 
     ``unranked`` rows are shown below a line: formulas, and runs that answered too few questions. ``published`` is the key of a
     table of published values to show below; blank for none. ``heat`` says whether the better values of a column have a darker
-    background. ``link`` maps a run id to the address of its page.
+    background. ``link`` maps a run id to the address of its page. ``players`` are the runs that are human collections.
     """
     every = [*board.rows, *unranked]
     whole = {row.run: row.model for row in every} | names_of([row.run for row in every], elicitation=False)
@@ -88,7 +90,7 @@ def board_table(
         PageColumn(sortable("Model", "model", sort, "The model"), name),
         PageColumn(sortable("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
         PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
-        *(_state_column(state, selection) for state in states),
+        *(_state_column(state, selection, players) for state in states),
         *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
     ]
     bodies = [
@@ -122,13 +124,15 @@ def _answered(board: Leaderboard, row: LeaderboardRow | PrintedRow) -> Cell:
     )
 
 
-def _state_column(state: State, selection: Selection) -> PageColumn:
+def _state_column(state: State, selection: Selection, players: Collection[str]) -> PageColumn:
     """The share of each run's responses in a state; blank where there are none."""
 
     def share(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return Cell("")
         part = row.shares.get(state)
+        if state == "failed" and part is not None and row.run in players:
+            return Cell(noted(percent(part), "no buzz"), HEARD.format(counted(row.failed, "question was", "questions were")))
         return Cell("" if part is None else percent(part), counted(getattr(row, state), *COUNTED[state]))
 
     about = FAILED_COUNT if state == "failed" and selection.failed else STATES[state]
@@ -146,7 +150,7 @@ def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: L
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
-        _title(metric),
+        _title(metric, conventions),
         metric.key,
         sort,
         _tooltip(metric, conventions),
@@ -188,9 +192,11 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
     return sorted(rows, key=place)
 
 
-def _title(metric: Metric) -> list[str | Component]:
+def _title(metric: Metric, conventions: Conventions) -> list[str | Component]:
     arrow = {"lower": "↓", "higher": "↑", "zero": "→0", "none": ""}[metric.direction]
-    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
+    curve = metric.human_curve(conventions)
+    h = html.Span(f"h: {CURVE_LABELS[curve]}", className="row-note") if curve else None
+    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true")), *([h] if h else [])]
 
 
 def _tooltip(metric: Metric, conventions: Conventions) -> str:
@@ -255,7 +261,8 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     if cell.value is None:
         return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
     curve = metric.human_curve(conventions)
-    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
+    over = f" of {row.questions:,}" if cell.questions < row.questions else ""
+    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}{over}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
@@ -283,7 +290,8 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
-        None if cell.questions == row.questions else html.Span(f"of {cell.questions:,}", className="of-questions"),
+        second_note(cell.second.get("value"), questions=cell.second.get("questions")),
+        over_note(cell.questions, row.questions),
         _adjusted(cell, metric) if ranked else None,
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])

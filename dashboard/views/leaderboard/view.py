@@ -15,7 +15,8 @@ from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboar
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
 from clueline.queries.rankings import DatedRun, RankCorrelation, agreement, release_dates
 from clueline.queries.selection.parameter_kinds import MetricChoice
-from clueline.queries.selection.view_parameters_base import Parameters
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
+from clueline.queries.which_h import CurveCell, which_h
 
 PLAIN = ("value", "rank")
 WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best")
@@ -41,7 +42,7 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
         for part in cell_parts(keys):
             key = metric.key if part == "value" else f"{metric.key}_{part}"
             cell = column(key, _in_cell(metric, part), HEADINGS.get(key, metric.label))
-            shown.append(replace(cell, questions=_questions(metric)) if part == "value" else cell)
+            shown.append(replace(cell, questions=_questions(metric), second=_second(metric)) if part == "value" else cell)
         if keys.margin is not None:
             margin = Equivalence.__struct_fields__
             shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]
@@ -51,7 +52,12 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
                 shown += [column(f"{metric.key}_{part}", _in_cell(metric, part)) for part in parts]
     values = {value.key: value for value in shown}
     of_others = [metric for metric in keys.metrics if any(values[metric.key].other_questions(row) for row in board.rows)]
-    return [*shown, *(column(f"{metric.key}_questions", _questions(metric)) for metric in of_others)]
+    shown += [column(f"{metric.key}_questions", _questions(metric)) for metric in of_others]
+    for metric in keys.metrics:
+        for part, key in (("value", f"{metric.key}_second"), ("questions", f"{metric.key}_second_questions")):
+            if any(part in row.metrics[metric.key].second for row in board.rows):
+                shown.append(column(key, _second(metric, part)))
+    return shown
 
 
 def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
@@ -60,6 +66,10 @@ def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
 
 def _questions(metric: Metric) -> Callable[[LeaderboardRow], int]:
     return lambda row: row.metrics[metric.key].questions
+
+
+def _second(metric: Metric, part: str = "value") -> Callable[[LeaderboardRow], float | None]:
+    return lambda row: row.metrics[metric.key].second.get(part)
 
 
 def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
@@ -79,11 +89,12 @@ LEADERBOARD = serve(
         are ranked by `adjusted`, which is adjusted for the questions that each skipped; `rest_low` and `rest_high` are what
         the mean would be with any answers to the rest, and `contradictions` counts the pairs of runs that are in the other
         order on what both answered. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences
-        of theirs could give.""",
+        of theirs could give. If the end of some `plays` of people is not stated, `second` has values that differ without
+        them.""",
     Table(
         "The same as CSV, a row per run with the value and rank of each metric; adjusted means and bounds if runs answered "
-        "different questions, bounds if answers lack a confidence, and the number of questions of a metric that is over others "
-        "than the row.",
+        "different questions, bounds if answers lack a confidence, the number of questions of a metric that is over others "
+        "than the row, and `METRIC_second` where values differ without plays of people whose end nobody stated.",
         rows=lambda board: board.rows,
         columns=_columns,
     ),
@@ -110,6 +121,19 @@ AGREEMENT = serve(
     MetricsParameters,
     "Kendall's tau-b between the rankings by each pair of metrics.",
     Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),
+)
+
+
+WHICH_H = serve(
+    "which-h",
+    which_h,
+    NoParameters,
+    "CalScore and rank of each run by each human curve, and which runs are first by each: whether the choice of h decides.",
+    Table(
+        "The same as CSV, a row per curve and run. `second` has what differs without plays of people whose end nobody stated.",
+        lambda answer: answer.cells,
+        fields(CurveCell),
+    ),
 )
 
 

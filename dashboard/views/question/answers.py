@@ -13,13 +13,13 @@ from clueline.dashboard.ui.controls import menu
 from clueline.dashboard.ui.html import aria, data, section
 from clueline.dashboard.ui.messages import disputed_mark
 from clueline.dashboard.ui.runs import RunStyle, named
-from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table
-from clueline.dashboard.ui.text import percent, short
+from clueline.dashboard.ui.table import Body, Cell, Content, PageColumn, html_table, with_second
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, STATED, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import WORDS
 from clueline.data.store.run_cache import kept_property
 from clueline.queries.metrics import CATALOGUE, Metric
-from clueline.queries.question import ClueResponse, Question, RunResponses
+from clueline.queries.question import ClueResponse, HumanRecord, Question, RunResponses
 from clueline.queries.questions import QUESTION_METRICS
 
 SHOWN = ("calscore", "brier", "dist_ce")  # single-question metrics, each with a column if a run has a value
@@ -55,9 +55,13 @@ def answers_section(
         PageColumn("Right", RunAtClue.grade, about=CORRECT, number=True),
         PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
         PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
-        _detail("CalScore share", SHARE, RunAtClue.share) if question.human else None,
+        _detail(["CalScore share", _h(question.human_curve)], SHARE, RunAtClue.share) if question.human else None,
         *(
-            _detail(shown.label, f"{shown.name}. {shown.words} On this question alone.", partial(_metric, shown.key))
+            _detail(
+                [shown.label, *([_h(curve)] if (curve := _curve(shown, question)) else [])],
+                f"{shown.name}. {shown.words} On this question alone.",
+                partial(_metric, shown.key),
+            )
             for shown in metrics
         ),
     ]
@@ -166,7 +170,19 @@ class RunAtClue:
         return Cell("never" if point.clue is None else f"clue {point.clue + 1}", why, "number here" if here else None)
 
 
-def _detail(label: str, about: str, value: Callable[[RunAtClue], object]) -> PageColumn:
+def _curve(metric: Metric, question: Question) -> str | None:
+    """The human curve that a metric uses on the question; None if it uses none."""
+    if metric.of_teams:
+        return question.team_curve
+    return metric.human and question.human_curve
+
+
+def _h(curve: str) -> html.Span:
+    """Name the h that numbers use."""
+    return html.Span(f"h: {CURVE_LABELS[curve]}", className="row-note", title=f"h: {CURVE_NAMES[curve]}")
+
+
+def _detail(label: Content, about: str, value: Callable[[RunAtClue], object]) -> PageColumn:
     """A column that is shown if all numbers are asked for."""
 
     def cell(row: RunAtClue) -> Cell:
@@ -177,8 +193,8 @@ def _detail(label: str, about: str, value: Callable[[RunAtClue], object]) -> Pag
     return PageColumn(html.Th(label, scope="col", className="number detail", title=about), cell, number=True)
 
 
-def _metric(key: str, row: RunAtClue) -> float | None:
-    return row.run.metrics[key]
+def _metric(key: str, row: RunAtClue) -> object:
+    return with_second(row.run.metrics[key], row.run.second.get(key))
 
 
 def summary(question: Question, names: Mapping[str, str], clue: int, *, undisputed: bool = False) -> str:
@@ -202,8 +218,9 @@ def summary(question: Question, names: Mapping[str, str], clue: int, *, undisput
     if question.human:
         heard, end = question.human, question.clues[clue].word_end
         right = len({buzz.team for buzz in heard.buzzes if buzz.correct and (buzz.word < end or clue == len(question.clues) - 1)})
-        parts.append(f"{right} of {counted(heard.teams, 'team')} {'was' if right == 1 else 'were'} right by now")
-        parts.append(_curves(question, clue))
+        unstated = f" (nobody stated where {heard.unstated} of these plays ended)" if heard.unstated else ""
+        parts.append(f"{right} of {counted(heard.teams, 'team')} {'was' if right == 1 else 'were'} right by now{unstated}")
+        parts.append(_h_at(question, heard, clue))
     sentence = "; ".join(parts)
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
@@ -213,11 +230,11 @@ def answers_title(question: Question, clue: int) -> str:
     return "Answers" if len(question.clues) == 1 else f"Answers after clue {clue + 1} of {len(question.clues)}"
 
 
-def _curves(question: Question, clue: int) -> str:
-    """The drawn curve at a clue and, if that is another one, the h of CalScore. The question must have people."""
-    drawn, used = (short(getattr(question.human, name)[clue]) for name in (question.drawn_curve, question.human_curve))
-    words = f"people's curve: {drawn}"
-    return words if question.human_curve == question.drawn_curve else f"{words}; h in CalScore: {used}"
+def _h_at(question: Question, human: HumanRecord, clue: int) -> str:
+    """The h of CalScore at a clue, with its second value if they differ."""
+    name = question.human_curve
+    words = f"h in CalScore ({CURVE_LABELS[name]}): {short(getattr(human, name)[clue])}"
+    return f"{words} ({short(human.second[name][clue])} {STATED})" if name in human.second else words
 
 
 def best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:

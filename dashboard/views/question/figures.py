@@ -12,6 +12,7 @@ from clueline.dashboard.ui.html import items_query
 from clueline.dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
+from clueline.data.human_curves import TEAM_CURVES
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import LABELS, WORDS
 from clueline.queries.question import Question, RunResponses
@@ -32,19 +33,18 @@ def question_figure(question: Question, style: RunStyle, cursor: int) -> html.Fi
     buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
     states = {answer.state: None for run in question.runs for answer in run.clues if not answer.answered}
     buzzes += f", □ {' or '.join(WORDS[state] for state in states)}" if states else ""
-    curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
-    if question.human and question.human_curve != question.drawn_curve:
-        curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
+    curve = f"; heavy steps: h of CalScore, the {CURVE_NAMES[question.human_curve]}" if question.human else ""
     return fig.figure(
-        "clues", clues_figure(question, style, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, style.names),
+        "clues", clues_figure(question, style, cursor, question.human_curve),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}",
+        confidence_table(question, style.names, question.human_curve),
         style.legend([run.run for run in question.runs], "People" if question.human else ""),
     )  # fmt: skip
 
 
-def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
+def confidence_table(question: Question, names: Mapping[str, str], human_curve: str) -> html.Div:
     """Return a row per run and one for people, None, a column per clue."""
-    curve: Sequence[float] = getattr(question.human, question.drawn_curve) if question.human else ()
+    curve: Sequence[float] = getattr(question.human, human_curve) if question.human else ()
 
     def at(place: int, run: RunResponses | None) -> Cell:
         return Cell(curve[place]) if run is None else _confidence(run, question.clues[place].clue)
@@ -131,8 +131,8 @@ HEIGHT, AXIS = 320, 60  # pixels of the figure, and of the space below and above
 MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
-def clues_figure(question: Question, style: RunStyle, cursor: int, height: int = HEIGHT) -> PlotlyJson:
-    """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
+def clues_figure(question: Question, style: RunStyle, cursor: int, human_curve: str, height: int = HEIGHT) -> PlotlyJson:
+    """Draw the confidence of each run at the end of each clue, with a human curve as steps and buzzes above.
 
     The question needs at least one clue. The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle
     where the system itself decided to. The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js``
@@ -148,7 +148,7 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
     data += [_unanswered(run, question, style) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
-        curve = getattr(question.human, question.drawn_curve)
+        curve = getattr(question.human, human_curve)
         hover, line = "people: h = %{y:.3f}<br>%{x} words", {"color": fig.INK, "width": 2.5, "shape": "hv"}
         data.insert(0, lines([0, *words], [0, *curve], hover, name="People", showlegend=False, line=line))
         data += _rail(question)
@@ -158,7 +158,7 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
     ends = [(label, last[run], style.colours[run]) for run, label in named.items()]
     ends += [("People", curve[-1], fig.INK)] if question.human else []
     labels = fig.end_labels(ends, *RANGE, (height - AXIS) * (main[1] - main[0]))
-    share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
+    share = "teams" if human_curve in TEAM_CURVES else "buzzes"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
     shapes = [

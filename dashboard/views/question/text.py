@@ -13,7 +13,7 @@ from clueline.dashboard.ui.controls import menu, threshold_box
 from clueline.dashboard.ui.html import aria, data, folded, note, page_link
 from clueline.dashboard.ui.quizbowl import Character, characters, draw, draw_text
 from clueline.dashboard.ui.table import PageColumn, html_table
-from clueline.dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, short
+from clueline.dashboard.ui.text import CURVE_NAMES, DIFFICULTY_SOURCES, STATED, short
 from clueline.dashboard.ui.threshold_sliders import PATTERNS
 from clueline.data.plurals import counted
 from clueline.data.quizbowl.question_words import words
@@ -128,11 +128,15 @@ def _facts(question: Question) -> list[str | Component]:
     facts += [f"{name}: {value}" for name, value in question.attributes.items()]
     if question.difficulty is not None:
         source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
-        facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))
+        second = question.second.get("difficulty")
+        stated = "" if second is None else f" ({short(second, 2)} {STATED})"
+        facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}{stated}", title=source))
     if question.human:
         heard = f"heard by {counted(question.human.teams, 'human team')}"
         if question.human.silent:
             heard += f", of which {question.human.silent:,} never buzzed in that match"
+        if question.human.unstated:
+            heard += f", of which nobody stated where {question.human.unstated:,} ended"
         facts.append(html.Span(heard, title=ASSUMED if question.human.silent else ""))
     if question.votes:
         facts.append(counted(sum(question.votes.votes), "human vote"))

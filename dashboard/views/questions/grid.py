@@ -5,7 +5,7 @@ The small figure of a row is drawn by the cell renderer ``QuestionSparklines`` o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -23,7 +23,7 @@ from clueline.dashboard.ui.html import data, page_link
 from clueline.dashboard.ui.quizbowl import main_answer, without_markup
 from clueline.dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, RunStyle, run_colours
 from clueline.dashboard.ui.table import PageColumn, html_table
-from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.dashboard.ui.text import CURVE_NAMES, DASH, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.run_cache import kept_property
 from clueline.queries.metrics import Metric
@@ -243,10 +243,10 @@ class QuestionGrid:
                 "category": question.category,
                 "subcategory": question.subcategory,
                 "radius": question.radius,
-                "difficulty": short(question.difficulty, 2),
-                "people": short(question.people, 2),
-                "heard": f"{question.heard:,}",
-                "h": short(question.h, 2),
+                "difficulty": _both(question, "difficulty"),
+                "people": _both(question, "people"),
+                "heard": _both(question, "heard", "{:,.0f}".format),
+                "h": _both(question, "h"),
                 "conversion": percent(question.conversion),
                 "heat": self._heat(question),
                 "own": self._sorted_by(question, page.total - start - index),
@@ -293,6 +293,16 @@ class QuestionGrid:
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
         return html.P(f"Clues, left to right: {'; '.join(parts)}.", className="note")
+
+
+TWO_DIGITS = partial(short, digits=2)
+
+
+def _both(question: QuestionRow, key: str, form: Callable[[float], str] = TWO_DIGITS) -> str:
+    """Return a value with its second one, without plays whose end nobody stated, in brackets."""
+    value, second = getattr(question, key), question.second.get(key)
+    written = DASH if value is None else form(value)
+    return written if second is None else f"{written} ({form(second)})"
 
 
 def _column_id(column: ColumnDefinition) -> str:

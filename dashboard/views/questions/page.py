@@ -26,6 +26,7 @@ from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.html import heading, note, rest_as_file
 from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.runs import highlighted_runs
+from clueline.dashboard.ui.text import STATED
 from clueline.dashboard.views.questions.grid import DAGGER, QuestionGrid
 from clueline.data.plurals import counted
 from clueline.data.store import StoreError
@@ -40,6 +41,7 @@ from clueline.queries.questions import (
     sparklines,
 )
 from clueline.queries.selection import Request, Selection
+from clueline.queries.selection.facets import STATED_ENDS
 from clueline.queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
 from clueline.queries.selection.view_parameters_base import Parameters
 
@@ -168,10 +170,13 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
 
 
 def _legend(request: PageRequest[QuestionsPage], grid: QuestionGrid) -> str:
+    second = f" In brackets: {STATED}." if request.facets.unstated_ends and request.selection.people != STATED_ENDS else ""
     if not grid.runs:
-        return "Sort by a heading."
-    return "Darker: better among the runs on this question." + (
-        f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else ""
+        return f"Sort by a heading.{second}"
+    return (
+        "Darker: better among the runs on this question."
+        + (f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else "")
+        + second
     )
 
 

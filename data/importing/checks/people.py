@@ -14,7 +14,9 @@ KEYS = {
         PLAYS, "plays", "plays of this question and match with this reason are in the file already", "o.plays = s.plays",
     ),
     "exposures": (
-        TEAM, "team", "this team heard this question in this match already", "o.heard_words is not distinct from s.heard_words",
+        TEAM, "team", "this team heard this question in this match already",
+        # Where no end is stated, the store may have one that follows from a buzz of another team.
+        "o.end_stated = coalesce(s.end_stated, true) and (not o.end_stated or o.heard_words is not distinct from s.heard_words)",
     ),
     "buzzes": (
         TEAM, "team", "a second buzz of this team on this question in this match",
@@ -72,12 +74,17 @@ def check_people(staging: Staging) -> None:
     )  # fmt: skip
     run("""
         insert into new_exposures by name
-        select dataset, question_id, match_id, team, coalesce(team_kind, 'human') as team_kind, heard_words, ended_by
+        select dataset, question_id, match_id, team, coalesce(team_kind, 'human') as team_kind, heard_words, ended_by,
+            coalesce(end_stated, true) as end_stated
         from exposures_read anti join kept_exposures using (dataset, question_id, match_id, team)""")
+    ((unstated,),) = run("select count(*) from new_exposures where not end_stated").fetchall()
+    if unstated:
+        staging.report.repaired["plays whose end is not stated; they count as heard to the end, without a buzz"] += unstated
     # A team that buzzed without an exposure heard the question. Its kind is that in its other exposures, otherwise human.
     implied = run("""
         insert into new_exposures by name
-        select b.dataset, b.question_id, b.match_id, b.team, coalesce(k.team_kind, 'human') as team_kind from buzzes_read b
+        select b.dataset, b.question_id, b.match_id, b.team, coalesce(k.team_kind, 'human') as team_kind, true as end_stated
+        from buzzes_read b
         anti join exposures_read e using (dataset, question_id, match_id, team)
         anti join kept_exposures o using (dataset, question_id, match_id, team)
         left join (select dataset, team, min(team_kind) as team_kind from exposures group by all) k

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import pytest
 
 from clueline.dashboard.registry import composed as composite_queries
-from clueline.dashboard.ui.text import CURVE_NAMES
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES
 from clueline.dashboard.views.questions.grid import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
 from clueline.data.importing import ingest
 from clueline.data.importing.staging import ImportOptions
@@ -337,19 +337,24 @@ def test_an_id_that_ends_in_csv_is_a_question(fresh, tmp_path):
 
 
 @pytest.mark.parametrize("human", ["", "team_share"])
-def test_the_page_names_the_curves_of_figure_and_numbers(app, human):
+def test_the_page_draws_and_names_the_curve_that_its_numbers_use(app, human):
     client = app.test_client()
     name = client.get("/api/v1/questions?dataset=pyramid&limit=1").json["questions"][0]["question_id"]
     query = f"human={human}" if human else ""
     question = client.get(f"/api/v1/questions/pyramid/{name}?{query}").json
-    drawn_curve, used = question["drawn_curve"], question["human_curve"]
-    assert (drawn_curve == used) == bool(human)
+    used = question["human_curve"]
+    assert used == (human or "buzz_share") and question["team_curve"] == (human or "survival")
     text = everything(app, f"/questions/pyramid/{name}", f"{query}&clue=1")
-    value = f"people's curve: {question['human'][drawn_curve][1]:.3f}"
-    assert value in text and CURVE_NAMES[drawn_curve] in text
-    other = f"{value}; h in CalScore: {question['human'][used][1]:.3f}"
-    assert (other in text) == (not human)
-    assert (f"another h: {CURVE_NAMES[used]}" in text) == (not human)
+    h = question["human"][used]
+    assert f"h in CalScore ({CURVE_LABELS[used]}): {h[1]:.3f}" in text
+    assert f"heavy steps: h of CalScore, the {CURVE_NAMES[used]}" in text
+    assert f"h: {CURVE_LABELS[used]}" in text, "in the headings of CalScore"
+    (people,) = (
+        trace
+        for trace in divided(app, "question", query, "pyramid", name).figures["clues"]["data"]
+        if trace.get("name") == "People"
+    )
+    assert people["y"] == [0, *h]
 
 
 def test_the_figure_shows_what_the_api_says(app, client):
@@ -366,7 +371,7 @@ def test_the_figure_shows_what_the_api_says(app, client):
         symbols = line["marker"]["symbol"]
         assert ["circle" in symbol for symbol in symbols] == [answer["correct"] >= 0.5 for answer in run["clues"]]
     (people,) = (trace for trace in traces if trace.get("name") == "People")
-    assert people["x"] == [0, *ends] and people["y"] == [0, *question["human"][question["drawn_curve"]]]
+    assert people["x"] == [0, *ends] and people["y"] == [0, *question["human"][question["human_curve"]]]
     heard = len(question["human"]["buzzes"])
     assert sum(len(sign) for trace in traces if trace.get("name") == "Buzzes" for sign in trace["text"]) == heard > 0
     assert markup(app, "/questions/pyramid/lit-01").count('class="tick') == heard

@@ -101,7 +101,9 @@ def test_unsolved_questions_are_listed_and_downloaded(tables, client):
     assert [row["question_id"] for row in rows] == [row["question_id"] for row in answer["questions"]] != []
     assert [float(row["highest_confidence"]) for row in rows] == [row["highest_confidence"] for row in answer["questions"]]
     listed = tables("slices", ("dataset", "pyramid"), ("revealed", "0..0.4"))["Questions that no run answered correctly"][1:]
-    assert [line[6] for line in listed] == [f"{row['highest_confidence']:.3f}" for row in answer["questions"]][:20]
+    right = [f"{round(row['people'] * row['heard'])} of {row['heard']} teams" for row in answer["questions"]]
+    assert [line[2] for line in listed] == right[:20]
+    assert [line[5] for line in listed] == [f"{row['highest_confidence']:.3f}" for row in answer["questions"]][:20]
 
 
 def test_buzzes_by_category(tables, client):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from clueline.data.importing.report import Refused
-from clueline.data.readers.qanta import PLACEHOLDER
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import grades, rows
 from tests.helpers.qanta_files import NAME, PACKETS, PLAYS, output, run_lines, tossup, write_challenge
@@ -40,12 +39,13 @@ def test_packets_plays_and_runs_are_read(tried, write):
     assert tried.rows("select question_id, team, word, clue, correct from buzzes order by all") == [
         ("AbC", "Play AbC-1", 4, 1, True), ("AbC", "Play AbC-2", 6, 2, False), ("XyZ", "Play XyZ-2", 0, 0, True),
     ]  # fmt: skip
-    assert tried.rows("select question_id, team, heard_words, ended_by from exposures order by all") == [
-        ("AbC", "Play AbC-1", 5, "Play AbC-1"), ("AbC", "Play AbC-2", 7, None), ("XyZ", "Play XyZ-1", 4, "the other side"),
-        ("XyZ", "Play XyZ-2", 1, "Play XyZ-2"),
+    assert tried.rows("select question_id, team, heard_words, ended_by, end_stated from exposures order by all") == [
+        ("AbC", "Play AbC-1", 5, "Play AbC-1", True), ("AbC", "Play AbC-2", 7, None, True),
+        ("AbC", "Play AbC-3", None, None, False),
+        ("XyZ", "Play XyZ-1", 4, "the other side", True), ("XyZ", "Play XyZ-2", 1, "Play XyZ-2", True),
     ]  # fmt: skip
-    assert report.repaired == {f"left out: {PLACEHOLDER}": 1}
-    assert tried.rows("from left_out_plays") == [("qanta", "AbC", "Play AbC-3", PLACEHOLDER, 1)]
+    assert report.repaired == {"plays whose end is not stated; they count as heard to the end, without a buzz": 1}
+    assert tried.rows("from left_out_plays") == []
 
 
 def test_sentences_are_clues_until_a_run_has_come(store, write):
@@ -167,7 +167,7 @@ def test_runs_on_later_packets_cut_their_questions(store, write, tmp_path):
     assert rows(store, "select model, questions, missing_questions, withdrawn_at from runs order by 1") == [
         ("ann/big-model", 1, 1, None), ("bob/small", 1, 1, None),
     ]  # fmt: skip
-    assert rows(store, "select count(*) from exposures") == [(4,)]
+    assert rows(store, "select count(*) from exposures") == [(5,)]
 
 
 def test_packets_of_later_rounds_are_added(store, tmp_path):

@@ -20,6 +20,7 @@ from tests.helpers.stores import seed_without_models
 BY_DEFAULT = [
     "leaderboard", "agreement", "breakdown?by=category", "decide", "difficulty", "finding", "recalibration?method=platt",
     "people", "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
+    "which-h",
 ]  # fmt: skip
 WHERE_NAMED = [
     "buzz", "buzz/categories", "buzz/median", "compare?a={a}&b={b}", "confidently-wrong", "gradings/reviewed", "items?limit=1000",

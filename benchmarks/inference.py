@@ -18,6 +18,7 @@ from pathlib import Path
 from clueline.queries.engine.bootstrap import LEVEL
 from clueline.queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import (
+    bundled_answers_simulation,
     buzz_simulation,
     calibration_simulation,
     claims_simulation,
@@ -77,6 +78,11 @@ STUDIES = (
     *(
         Study(with_confidences(few_errors_simulation.equal_pairs, stated), 2000, "Tests. Two runs are equally good.")
         for stated in CONFIDENCES
+    ),
+    Study(
+        bundled_answers_simulation.coverage_of_samples,
+        1000,
+        "Intervals. Questions are drawn from all that models really answered; the true value is that over all of them.",
     ),
     Study(forecast_simulation.forecast_intervals, 2000, "Intervals. Forecasters know the likelier side with a given accuracy."),
     Study(judge_simulation.reviewed_means, 2000, "Intervals. A judge graded 1,000 questions, and people 100 answers."),

@@ -44,10 +44,10 @@ KINDS = (
     Uncertainty(
         "extra-question",
         "Intervals of metrics, few questions or few errors",
-        "With fewer than 60 questions, or fewer than 30 with an error or with a right answer, we added a question that was not "
-        "asked, all wrong or all right at the run's lowest or highest confidence, and gave all questions random weights: 95 % of "
-        "the results lie between the two ends, whatever the extra question is.",
-        ["interval with few questions or few errors"],
+        "With fewer than 60 questions (200 for metrics of totals), or fewer than 30 with an error or with a right answer, and "
+        "for means of confidence, we added a question that was not asked, all wrong or all right at the confidence 0 or 1, and "
+        "gave all questions random weights: 95 % of the results lie between the two ends, whatever the extra question is.",
+        ["interval with few questions or few errors", "interval of real answers", "interval of real answers, lowest of all runs"],
     ),
     Uncertainty(
         "jackknife",

@@ -22,7 +22,7 @@ from clueline.queries.engine.bootstrap import (
 )
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.extra_question import extra_question_interval, extreme_replicates
-from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.catalogue.shared import columns
 from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
 from clueline.queries.metrics.kernels.item_totals import net_reward
@@ -59,9 +59,10 @@ FITTED = 3.0  # how far the lower end of a fitted metric is from its value, rela
 def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample.
 
-    - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
-      extra question.
-    - The net score: the bootstrap with an extra question, because wrong answers above t can be few however many there are.
+    - Means of items: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the mean with an
+      extra question that has the worst or the best value there is. Always so for means of confidence, of which low ones can be
+      rare, and for the net score, of which wrong answers above t can.
+    - Most other metrics of items: bootstrap percentiles or, for such runs, the bootstrap with an extra question.
     - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for such runs, the jackknife-t interval clipped
       to the metric's range.
     - Distances from calibration: the interval contains 0 unless a test shows otherwise.
@@ -73,32 +74,40 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.units_with(source)
+    several = ~_of_people(evidence) & (counts > 1)
+    few = rests_on_few(evidence, source)
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
-    few, several = rests_on_few(evidence, source), ~_of_people(evidence) & (counts > 1)
-    net = source.thresholded
+
+    def use(method: Method, chosen: NDArray[np.bool_], intervals: Floats, number: int) -> None:
+        ends[:, chosen], methods[chosen], defined[chosen] = intervals, method, number
+
     if source.distance:
         ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
-    elif net:
-        ends[:, several], methods[several] = _of_net_score(evidence, source)[:, several], "extra question"
-        defined = np.where(several, REPLICATES, defined)
+        if source.of_items:
+            defined[few] = _smooth_replicates(source)
+    elif source.mean_of_items:
+        seldom = "correctness" not in source.needs or source.thresholded
+        chosen = several & (seldom | few | (counts < inference.SKEWED_SAMPLE) | ~(ends[1] - ends[0] > TIED))
+        use("extra question", chosen, _of_bounded_mean(evidence, source, chosen), REPLICATES)
     elif source.of_items:
-        ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
-    if source.of_items and not net:
-        flat = ~(ends[1] - ends[0] > TIED) & several
-        ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
-        defined = np.where(few | flat, REPLICATES if source.recut else SMOOTH_REPLICATES, defined)
-    elif few.any() and not source.distance and not net:
+        skewed = several & (counts < inference.SKEWED_SAMPLE) & (not source.needs_items(evidence.conventions))
+        chosen = few | skewed | (several & ~(ends[1] - ends[0] > TIED))
+        use("extra question", chosen, _with_extra_question(evidence, source, chosen), _smooth_replicates(source))
+    elif few.any():
         part = evidence.of_runs(few)
         jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
-        ends[:, few], methods[few] = np.clip(jackknife, source.low, source.high), "jackknife"
-        defined = np.where(few, 0, defined)
+        use("jackknife", few, np.clip(jackknife, source.low, source.high), 0)
     if source.fitted:
         ends[0] = np.fmax(np.fmin(ends[0], evidence.values(source) - FITTED * (ends[1] - evidence.values(source))), source.low)
     without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
     low, high = np.where(without, np.nan, np.round(ends, DIGITS) + 0.0)  # no -0
     return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
+
+
+def _smooth_replicates(metric: Metric) -> int:
+    return REPLICATES if metric.recut else SMOOTH_REPLICATES
 
 
 def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
@@ -118,22 +127,31 @@ def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
     return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
 
 
-def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
+def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
     """Compute the intervals of some runs by the bootstrap with an extra question, shape (2, chosen runs)."""
-    return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
+    return extra_question_interval(evidence.of_runs(chosen), metric) if chosen.any() else np.zeros((2, 0))
 
 
-def _of_net_score(evidence: Evidence, metric: Metric) -> Floats:
-    """Compute the intervals of the net score of each run, shape (2, runs)."""
-    (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
+def _of_bounded_mean(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
+    """Compute the intervals of a mean of items for some runs, shape (2, chosen runs)."""
     columns = evidence.columns(metric)
-    items, earned = (columns[name] for name in metric.reads(evidence.conventions))
+    items = columns["items"]
+    sums = np.nan_to_num(metric.value(columns, evidence.conventions)) * items
     per_unit = items.sum(axis=0) / np.maximum(evidence.units_with(metric), 1)
+    least, most = mean_range(metric, evidence.conventions)
     ends = [
-        np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_unit[run]))
-        for run in range(items.shape[1])
+        np.concatenate(inference.bounded_mean_interval(sums[:, [run]], items[:, run], least, most, per_unit[run]))
+        for run in np.flatnonzero(chosen)
     ]
-    return np.stack(ends, axis=1)
+    return np.stack(ends, axis=1) if ends else np.zeros((2, 0))
+
+
+def mean_range(metric: Metric, conventions: Conventions) -> tuple[float, float]:
+    """Return the least and the greatest value that an item can add to a mean of items."""
+    if metric.thresholded:
+        (cost,) = net_reward(np.ones(1), np.zeros(1), conventions.t)
+        return float(cost), 1.0
+    return metric.low, metric.high
 
 
 def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: Evidence) -> Intervals:

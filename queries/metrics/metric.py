@@ -202,6 +202,8 @@ class Metric(MetricFacts):
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
         of_accuracy: whether it is a function of the accuracy alone, largest at 1/2, whose interval gives that of the metric.
+        mean_of_items: whether it is a mean over items of a value between ``low`` and ``high``, or one of ``net_reward``, computed
+            from totals.
         fitted: whether bins or a curve are fitted to the same answers, so that noise moves it in one direction.
         extremes: for a mean over items, a function from their correctness, shape (n,), to the least and the greatest value that
             an item without a confidence could have.
@@ -234,6 +236,7 @@ class Metric(MetricFacts):
     variant: bool = False
     interval_of: str | None = None
     of_accuracy: bool = False
+    mean_of_items: bool = False
     fitted: bool = False
     extremes: Extremes | None = None
     bounds: Callable[[Floats, Floats, Floats], Bounds] | None = None

@@ -112,9 +112,13 @@ KINDS = (
     Uncertainty(
         "slices",
         "p-values of slices",
-        "We shuffled which questions belong to which part or, against another run, swapped the two runs at random: the adjusted "
-        "p-value is how often the clearest of all differences is at least as clear as this one, by chance alone.",
-        ["slices: any part differs from the whole", "slices: any part differs from another run's"],
+        "The p-value is below .05 exactly where the interval beside it leaves out 0; the adjusted one is how often the clearest "
+        "of all differences would be at least as clear by chance alone, where all have the same random draws of questions.",
+        [
+            "slices: any part differs from the whole",
+            "slices: any part differs from another run's",
+            "slices: a part of a calibrated run, p < .05",
+        ],
     ),
     Uncertainty(
         "difficulty",
@@ -151,7 +155,7 @@ KINDS = (
         "slice-intervals",
         "Intervals of slices",
         "A t interval of the difference between the part and the whole, whose other questions can vary more or less (Welch), or "
-        "between two runs on the part (paired); where questions or errors are few, in the part or outside it, also with an extra "
+        "between two runs on the part (paired); where errors are few, in the part or outside it, also with an extra "
         "question.",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),

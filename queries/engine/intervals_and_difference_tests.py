@@ -112,15 +112,11 @@ def _smooth_replicates(metric: Metric) -> int:
 
 def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
     """Check whether a metric of each run rests on few units, errors or right answers; not with respondents or a single unit."""
-    return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
-
-
-def units_to_spare(evidence: Evidence, metric: Metric) -> Ints:
-    """Return how many units each run can lose before a metric rests on few, shape (runs,); below 0 where it does already."""
-    spare = evidence.units_with(metric) - inference.SMALL_SAMPLE
+    units = evidence.units_with(metric)
+    few = units < inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
-        spare = np.minimum(spare, evidence.rarer_outcomes(metric) - inference.FEW_OUTCOMES)
-    return spare.astype(np.int64)
+        few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
+    return few & ~_of_people(evidence) & (units > 1)
 
 
 def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
@@ -347,13 +343,26 @@ def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) 
     return ends
 
 
+def outcomes_to_spare(evidence: Evidence, metric: Metric) -> Ints:
+    """Return how many units each run can lose before a difference rests on few errors or right answers, shape (runs,).
+
+    Of metrics that do not need correctness, before it rests on few units. Below 0 where it does already.
+    """
+    if "correctness" in metric.needs:
+        return evidence.rarer_outcomes(metric) - inference.FEW_OF_PAIRS
+    return evidence.units_with(metric) - inference.SMALL_SAMPLE
+
+
 def extra_question_margins(evidence: Evidence, metric: Metric) -> Floats:
     """Return how far ends of intervals by an extra question are below and above the values of runs, at least 0, shape (2, runs).
 
-    NaN for a run that does not rest on few questions, errors or right answers, and for a metric that the extra question does not
-    suit.
+    NaN for a run that does not rest on few errors or right answers, see ``outcomes_to_spare``, and for a metric that the extra
+    question does not suit.
     """
     margins = np.full((2, len(evidence.runs)), np.nan)
-    few = rests_on_few(evidence, metric) & (metric.of_items and not metric.distance)
-    margins[:, few] = np.abs(_with_extra_question(evidence, metric, few) - evidence.values(metric)[few])
+    if not metric.of_items or metric.distance:
+        return margins
+    few = (outcomes_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
+    ends = _of_bounded_mean if metric.mean_of_items else _with_extra_question
+    margins[:, few] = np.abs(ends(evidence, metric, few) - evidence.values(metric)[few])
     return margins

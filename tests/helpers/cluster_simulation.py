@@ -8,19 +8,18 @@ from scipy.special import expit, ndtri
 
 from clueline.queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
 from clueline.queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from clueline.queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
 from clueline.queries.engine.reliability_diagrams import reliability_diagrams
 from clueline.queries.engine.units import Units
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.metrics.kernels.calibration_tests import calibration_tests
 from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
+from clueline.queries.slices import adjusted_p_values, measure_parts
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, Study
 
 CLUSTERS, EACH = 60, 5
 SHARED = 0.8  # correlation of the right answers of a cluster, on the scale of a normal draw
 TOGETHER = 40  # simulated runs at a time
-FLIPS = 400
 KEYS = ("accuracy", "brier", "auroc", "overconfidence", "net_score")
 
 
@@ -108,20 +107,12 @@ def _significant(boards, seed, clustered, against_whole, clusters):
     random, significant = np.random.default_rng(seed), []
     questions = np.arange(clusters * EACH)
     unit = questions // EACH
-    parts = np.stack([*(unit % 6 == part for part in range(6)), *(questions % 4 == part for part in range(4))])
-    testable = np.ones((len(parts), 3), dtype=bool)
-    for board in range(boards):
-        confidence, correct = clustered_runs(random, 4, clusters)
-        scores = ((confidence - correct) ** 2).T
-        scores = scores[:, :3] if against_whole else scores[:, :3] - scores[:, [3]]
-        if clustered:
-            _, adjusted = unit_flips_test(
-                scores, parts[..., None], testable, unit, against_whole=against_whole, seed=board, flips=FLIPS
-            )
-        else:
-            test = permuted_labels_test if against_whole else sign_flips_test
-            _, adjusted = test(scores, parts, testable, seed=board, flips=FLIPS)
-        significant.append(bool((adjusted <= SIGNIFICANCE).any()))
+    parts = [*(unit % 6 == part for part in range(6)), *(questions % 4 == part for part in range(4))]
+    against = None if against_whole else np.full(4, 3)
+    for _ in range(boards):
+        evidence = clustered_evidence(*clustered_runs(random, 4, clusters), clustered=clustered)
+        measured = measure_parts(evidence, CATALOGUE["brier"], [part[:, None] for part in parts], against)
+        significant.append(bool((adjusted_p_values(measured) < SIGNIFICANCE).any()))
     return float(np.mean(significant))
 
 

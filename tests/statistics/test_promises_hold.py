@@ -10,7 +10,7 @@ from tests.helpers import decision_simulation as decide
 from tests.helpers.difficulty_simulation import difficulty_slices, difficulty_slopes
 from tests.helpers.forecast_simulation import BASE_RATES, forecast_intervals
 from tests.helpers.likeness_simulation import likeness_intervals
-from tests.helpers.slice_simulation import RUNS, slice_intervals
+from tests.helpers.slice_simulation import RUNS, five_categories, slice_intervals, slices, surer_rest
 
 
 def at_least(below, noises=1.0):
@@ -55,11 +55,13 @@ EQUAL_RUNS = [
     ),
     study(claims_simulation.best_runs, 150, at_least(0.02), sizes=(30, 200)),
     study(claims_simulation.equality_within_a_margin, 300, at_most(0.01), clues=(1,)),
-    study(simulation.slices, 100, at_most(0.02), sizes=(60,), flips=200),
+    study(slices, 100, at_most(0.02), sizes=(60,)),
     study(buzz_simulation.equal_teams, 600, near(0.0)),
     study(decide.verdicts, 100, at_most(0.02), **DECIDE),  # whatever the page says of any t, or of the best two of eight
 ]
 CALIBRATED_RUNS = [
+    study(surer_rest, 400, lambda row: row.measured <= 0.07),
+    study(five_categories, 100, at_most(0.02)),
     study(calibration_simulation.false_alarms, 500, not_missed),
     study(calibration_simulation.whole_curves, 150, near(0.02), sizes=(30, 200), ranges=RARE),
     study(simulation.bands, 80, at_least(0.03), sizes=(30, 200)),

@@ -52,6 +52,9 @@ MEAN_CORRECTNESS = replace(
     CATALOGUE["accuracy"], reads=columns("items", "correct"), value=lambda t, _: ratio(t["correct"], t["items"]),
     of_likelier_side=False,
 )  # fmt: skip
+OVERCONFIDENCE = CATALOGUE["overconfidence"]
+AT_LEAST_OVERCONFIDENCE = ("ece", "ks", "ks_sequential")  # by the triangle inequality, whatever the bins are
+MOSTLY_ANSWERED = 0.5  # above this threshold, wrong answers that are answered can be rare although errors are not
 EQUIVALENCE_LEVEL = 0.9  # of the interval that agrees with two one-sided tests at 5 %
 FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
@@ -63,9 +66,11 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
       extra question that has the worst or the best value there is. Always so for means of confidence, of which low ones can be
       rare, and for the net score, of which wrong answers above t can.
     - Most other metrics of items: bootstrap percentiles or, for such runs, the bootstrap with an extra question.
+    - Both, with few or unequal clusters: the jackknife-t interval, unless few clusters have an error or a right answer.
     - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for such runs, the jackknife-t interval clipped
       to the metric's range.
-    - Distances from calibration: the interval contains 0 unless a test shows otherwise.
+    - Distances from calibration: the interval contains 0 unless a test shows otherwise. ECE and KS are at least the absolute
+      overconfidence, so their lower ends are at least that of its interval.
 
     Runs with respondents use percentiles of the bootstrap of questions and respondents. The evidence must be for the metric and
     the metric of ``Metric.interval_of``.
@@ -75,7 +80,8 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.units_with(source)
     several = ~_of_people(evidence) & (counts > 1)
-    few = rests_on_few(evidence, source)
+    by_cluster = _by_jackknife_of_clusters(evidence, source)
+    few = rests_on_few(evidence, source) & ~by_cluster
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
@@ -89,16 +95,22 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
             defined[few] = _smooth_replicates(source)
     elif source.mean_of_items:
         seldom = "correctness" not in source.needs or source.thresholded
-        chosen = several & (seldom | few | (counts < inference.SKEWED_SAMPLE) | ~(ends[1] - ends[0] > TIED))
+        chosen = several & (seldom | few | (counts < inference.SKEWED_SAMPLE) | ~(ends[1] - ends[0] > TIED)) & ~by_cluster
         use("extra question", chosen, _of_bounded_mean(evidence, source, chosen), REPLICATES)
     elif source.of_items:
         skewed = several & (counts < inference.SKEWED_SAMPLE) & (not source.needs_items(evidence.conventions))
-        chosen = few | skewed | (several & ~(ends[1] - ends[0] > TIED))
+        chosen = (few | skewed | (several & ~(ends[1] - ends[0] > TIED))) & ~by_cluster
         use("extra question", chosen, _with_extra_question(evidence, source, chosen), _smooth_replicates(source))
     elif few.any():
         part = evidence.of_runs(few)
         jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
         use("jackknife", few, np.clip(jackknife, source.low, source.high), 0)
+    if by_cluster.any() and not source.distance:
+        use("jackknife", by_cluster, _jackknife_of_clusters(evidence, source, by_cluster), 0)
+    if source.key in AT_LEAST_OVERCONFIDENCE:
+        bias = evidence.once("overconfidence", lambda: metric_intervals(evidence, OVERCONFIDENCE))
+        ends[0] = np.fmax(ends[0], np.fmax(bias.low, -bias.high))
+        ends[1] = np.maximum(ends[0], ends[1])
     if source.fitted:
         ends[0] = np.fmax(np.fmin(ends[0], evidence.values(source) - FITTED * (ends[1] - evidence.values(source))), source.low)
     without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
@@ -121,6 +133,36 @@ def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
 
 def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
     return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
+
+
+def _by_jackknife_of_clusters(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
+    """Check for each run whether its clusters are few or unequal, and show how rare errors and right answers are, (runs,)."""
+    chosen = np.zeros(len(evidence.runs), dtype=bool)
+    if evidence.clustered is None or not metric.of_items or (metric.thresholded and evidence.conventions.t > MOSTLY_ANSWERED):
+        return chosen
+    chosen = _few_or_unequal(evidence) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
+    if "correctness" in metric.needs:
+        chosen &= evidence.rarer_outcomes(metric) >= inference.FEW_OF_PAIRS
+    return chosen & np.isfinite(evidence.values(metric))
+
+
+def _few_or_unequal(evidence: Evidence) -> NDArray[np.bool_]:
+    """Check for each run whether there are few units, or one holds much of all items, so that replicates vary too little."""
+    few = np.full(len(evidence.runs), evidence.units.count < inference.SMALL_SAMPLE)
+    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.LARGEST_SHARE)
+
+
+def _jackknife_of_clusters(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
+    """Compute the intervals of some runs by the jackknife over clusters, shape (2, chosen runs).
+
+    Student's t has the degrees of freedom of the effective number of clusters: few large ones among many small ones count as few.
+    """
+    part = evidence.of_runs(chosen)
+    values = part.values(metric)
+    errors = inference.standard_error(part.pseudo_values(metric, by_cluster=not metric.needs_items(part.conventions)))
+    margin = inference.t_margin(errors, part.effective_units)
+    least, most = mean_range(metric, evidence.conventions)
+    return np.clip(np.stack([values - margin, values + margin]), least, most)
 
 
 def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
@@ -204,7 +246,7 @@ def _difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     if evidence.selected_by_answers:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
     values = evidence.values(metric)
-    errors, counts = difference_errors(evidence, metric)
+    errors, counts = _errors_and_effective_units(evidence, metric)
     p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)
     for chosen, low, high in _bootstraps_of_differences(evidence, metric):
         for run in np.flatnonzero(chosen.any(axis=1)):
@@ -238,7 +280,7 @@ def equivalence_tests(evidence: Evidence, metric: Metric, margin: float) -> Equi
     """
     values = evidence.values(metric)
     differences = values[:, None] - values[None, :]
-    errors, counts = difference_errors(evidence, metric)
+    errors, counts = _errors_and_effective_units(evidence, metric)
     half = inference.t_margin(errors, counts, EQUIVALENCE_LEVEL)
     p_below, high = inference.one_sided_t_test(differences - margin, errors, counts), differences + half
     tail = (1 - EQUIVALENCE_LEVEL) / 2
@@ -279,7 +321,7 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
     single units. The errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
     of_totals = not metric.needs_items(evidence.conventions)
-    if of_totals or evidence.units.count < inference.SMALL_SAMPLE:
+    if of_totals or _few_or_unequal(evidence).all():
         errors, counts = inference.difference_errors(evidence.pseudo_values(metric, by_cluster=of_totals))
         if evidence.units.count <= MAX_CLUSTERS:
             return errors, counts
@@ -289,32 +331,37 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
     return errors, np.minimum(units[:, None], units[None, :])
 
 
+def _errors_and_effective_units(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Return the same, but clusters of unequal sizes count as their effective number: that is what Student's t needs."""
+    errors, counts = difference_errors(evidence, metric)
+    if evidence.clustered is not None:
+        effective = evidence.effective_units
+        counts = np.minimum(counts, np.minimum(effective[:, None], effective[None, :]))
+    return errors, counts
+
+
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
     """Compute the 95 % interval of the difference between two runs on the same questions: value of ``a`` minus value of ``b``.
 
-    It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
-    from calibration, it is the interval that agrees with ``difference_tests``. Returns both ends, and the number of bootstrap
-    replicates behind them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, or the metric
-    is undefined without one of them.
+    It is the t interval of which ``difference_tests`` has the p-value. With few errors or right answers, and for distances from
+    calibration, it is the union with that of the bootstrap. Returns both ends, and the number of bootstrap replicates behind
+    them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, or the metric is undefined
+    without one of them.
     """
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
     bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]
-    if not bootstraps and pair.units_with(metric).min() >= inference.SMALL_SAMPLE:
-        replicates = pair.replicates(metric)
-        ends = percentile_interval((replicates[:, first] - replicates[:, second])[:, None])
-        (low,), (high,), (count,) = ends
-    else:
-        difference = np.subtract(*pair.values(metric)[[first, second]])
-        errors, counts = difference_errors(pair, metric)
-        margin = inference.t_margin(errors[first, second], counts[first, second])
-        low, high, count = difference - margin, difference + margin, REPLICATES if bootstraps else 0
-        for lower, upper in bootstraps:
-            lowest, highest = _ends_of_difference(lower, upper, first, second)
-            low, high = np.fmin(low, lowest), np.fmax(high, highest)
+    difference = np.subtract(*pair.values(metric)[[first, second]])
+    errors, counts = _errors_and_effective_units(pair, metric)
+    margin = inference.t_margin(errors[first, second], counts[first, second])
+    low, high = difference - margin, difference + margin
+    for lower, upper in bootstraps:
+        lowest, highest = _ends_of_difference(lower, upper, first, second)
+        low, high = np.fmin(low, lowest), np.fmax(high, highest)
     if not high - low > math.sqrt(TIED):  # rounding of a variance, whose root is the error
         return math.nan, math.nan, 0
-    return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)
+    low, high = inference.with_zero_of_few(low, high, counts[first, second])
+    return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), REPLICATES if bootstraps else 0
 
 
 def _ends_of_difference(lower: Floats, upper: Floats, first: int, second: int) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Intervals and tests of evidence, against the same evidence with each question left out."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,7 @@ from clueline.queries.engine.intervals_and_difference_tests import (
     difference_tests,
     metric_intervals,
 )
+from clueline.queries.engine.units import Units
 from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
 from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
@@ -179,20 +181,73 @@ def test_accuracies_with_few_errors_are_tested_as_by_mcnemar(wrong, other, disco
     assert difference_tests(evidence, CATALOGUE["accuracy"])[0, 1] == pytest.approx(discordant, abs=0.02)
 
 
-@pytest.mark.parametrize(("questions", "shift"), [(20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)])
+@pytest.mark.parametrize(
+    ("questions", "shift"), [(4, 2.0), (5, 2.0), (6, 2.0), (20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)]
+)
 def test_intervals_and_p_values_agree(questions, shift):
-    """An interval leaves out 0 if and only if p < 0.05, where both have the same source."""
+    """An interval leaves out 0 if and only if p < 0.05."""
     parts = [simulated(3, questions, seed=questions, shift=moved) for moved in (0.0, shift)]
     evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
     rejected = 0
-    for key in ("max_ce", "ece", "ks", "corp_mcb", *(("accuracy", "auroc", "hmr", "brier") if questions < 60 else ())):
+    for key in ("ece", "ks", "corp_mcb", "accuracy", "auroc", "hmr", "brier", "overconfidence", "net_score", "mean_confidence"):
         metric = CATALOGUE[key]
         p_values = difference_tests(evidence, metric)
         for a, b in combinations(range(6), 2):
             low, high, _ = difference_interval(evidence, metric, a, b)
+            if not math.isnan(low):
+                assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
+                rejected += p_values[a, b] < 0.05
+    assert not rejected or questions > 5
+    assert rejected or shift < 1 or questions < 20
+
+
+@pytest.mark.parametrize("sizes", [[36] * 21, [60, 30, 20, 15, 12, 10, 9, 8, 7, 6] + [2] * 50, [40] * 4])
+def test_intervals_and_p_values_agree_over_clusters(sizes):
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    parts = [simulated(3, len(unit), seed=len(sizes), shift=moved) for moved in (0.0, 0.4)]
+    evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+    keys = np.array([f"cluster {index}" for index in range(len(sizes))], dtype=object)
+    evidence = replace(evidence, clustered=Units("packet", keys, unit))
+    rejected = 0
+    for key in ("ece", "accuracy", "auroc", "hmr", "brier", "overconfidence"):
+        p_values = difference_tests(evidence, CATALOGUE[key])
+        for a, b in combinations(range(6), 2):
+            low, high, _ = difference_interval(evidence, CATALOGUE[key], a, b)
             assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
             rejected += p_values[a, b] < 0.05
-    assert rejected or (questions, shift) != (90, 1.0)
+    assert (rejected > 0) == (len(sizes) > 5)
+
+
+def test_few_clusters_with_many_errors_have_jackknife_intervals():
+    unit = np.repeat(np.arange(21), 10)
+    evidence = evidence_of(simulated(2, 210, seed=1))
+    keys = np.array([f"cluster {index}" for index in range(21)], dtype=object)
+    evidence = replace(evidence, clustered=Units("packet", keys, unit))
+    for key in ("brier", "auroc", "net_score", "mean_confidence"):
+        metric = CATALOGUE[key]
+        intervals = metric_intervals(evidence, metric)
+        ends = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
+        assert intervals.methods == ("jackknife", "jackknife")
+        # Questions have one to six clues, so that the effective number of clusters is a little below 21.
+        for end, expected in zip((intervals.low, intervals.high), ends, strict=True):
+            assert end == pytest.approx(expected, abs=0.03 * (intervals.high - intervals.low).max()), key
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("questions", [30, 90, 300])
+@pytest.mark.parametrize("shift", [0.0, -0.7])
+def test_lower_ends_of_errors_are_at_least_that_of_overconfidence(questions, shift, clustered):
+    """They are in the population, by the triangle inequality: an interval must not say less than that of the other."""
+    evidence = evidence_of(simulated(6, questions, seed=questions, shift=shift))
+    if clustered:
+        keys = np.array([f"cluster {index}" for index in range(questions // 3)], dtype=object)
+        evidence = replace(evidence, clustered=Units("packet", keys, np.arange(questions) // 3))
+    bias = metric_intervals(evidence, CATALOGUE["overconfidence"])
+    least = np.maximum(np.maximum(bias.low, -bias.high), 0.0)
+    for key in ("ece", "ks", "ks_sequential", "ece_debiased"):
+        ends = metric_intervals(evidence, CATALOGUE[key])
+        assert (ends.low >= least).all() and (ends.low < ends.high).all(), key
+    assert (least > 0).any() or questions == 30
 
 
 def test_a_bin_of_two_does_not_name_a_winner():

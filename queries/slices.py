@@ -117,10 +117,12 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         untested = UNTESTED
     elif evidence.in_one_cluster:
         untested = ONE_CLUSTER
+    elif metric.no_interval:
+        untested = f"{metric.name} is not tested: {metric.no_interval}."
     elif from_runs and against is not None:
         untested = NOT_AGAINST
         parts = [part for part in parts if not part.own]
-    if not parts or not runs or untested in (UNTESTED, ONE_CLUSTER):
+    if not parts or not runs or metric.no_interval or untested in (UNTESTED, ONE_CLUSTER):
         return Slices(*head(snapshot, selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     of_runs = None if reference_run is None else np.full(len(runs), reference_run)

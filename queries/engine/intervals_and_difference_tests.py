@@ -73,8 +73,11 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
       overconfidence, so their lower ends are at least that of its interval.
 
     Runs with respondents use percentiles of the bootstrap of questions and respondents. The evidence must be for the metric and
-    the metric of ``Metric.interval_of``.
+    the metric of ``Metric.interval_of``. There are no intervals of a metric with ``Metric.no_interval``.
     """
+    if metric.no_interval:
+        runs = len(evidence.runs)
+        return Intervals(*np.full((2, runs), np.nan), np.zeros(runs, np.int64), ("bootstrap",) * runs)
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
@@ -237,13 +240,13 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     bootstrap, and is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
     Values are in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
-    everywhere if the questions were selected by whether runs answered them correctly.
+    everywhere if the questions were selected by whether runs answered them correctly, or the metric has no intervals.
     """
     return evidence.once(("difference tests", metric), lambda: _difference_tests(evidence, metric))
 
 
 def _difference_tests(evidence: Evidence, metric: Metric) -> Floats:
-    if evidence.selected_by_answers:
+    if evidence.selected_by_answers or metric.no_interval:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
     values = evidence.values(metric)
     errors, counts = _errors_and_effective_units(evidence, metric)
@@ -345,9 +348,11 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
 
     It is the t interval of which ``difference_tests`` has the p-value. With few errors or right answers, and for distances from
     calibration, it is the union with that of the bootstrap. Returns both ends, and the number of bootstrap replicates behind
-    them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, or the metric is undefined
-    without one of them.
+    them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, the metric is undefined without
+    one of them, or it has no intervals.
     """
+    if metric.no_interval:
+        return math.nan, math.nan, 0
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
     bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]

@@ -200,6 +200,10 @@ def metric_cells(
 
 
 def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, several: NDArray[np.bool_]) -> None:
+    if metric.no_interval:
+        for cell in cells:
+            cell.no_interval = None if cell.value is None else metric.no_interval
+        return
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
     for index, cell in enumerate(cells):
@@ -216,7 +220,7 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, 
 
 def _add_letters(cells: list[MetricCell], metric: Metric, evidence: Evidence, metrics: int, several: NDArray[np.bool_]) -> None:
     """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics, where any can be tested."""
-    if not metric.ranks or not evidence.same_questions or evidence.selected_by_answers:
+    if not metric.ranks or metric.no_interval or not evidence.same_questions or evidence.selected_by_answers:
         return
     different = pairs_that_differ(difference_tests(evidence, metric), metrics)
     loss = metric.loss(evidence.values(metric))

@@ -204,6 +204,7 @@ class Metric(MetricFacts):
         of_accuracy: whether it is a function of the accuracy alone, largest at 1/2, whose interval gives that of the metric.
         mean_of_items: whether it is a mean over items of a value between ``low`` and ``high``, or one of ``net_reward``, computed
             from totals.
+        no_interval: why no interval of it holds what it says, so that it has neither intervals nor tests; empty where some does.
         fitted: whether bins or a curve are fitted to the same answers, so that noise moves it in one direction.
         extremes: for a mean over items, a function from their correctness, shape (n,), to the least and the greatest value that
             an item without a confidence could have.
@@ -237,6 +238,7 @@ class Metric(MetricFacts):
     interval_of: str | None = None
     of_accuracy: bool = False
     mean_of_items: bool = False
+    no_interval: str = ""
     fitted: bool = False
     extremes: Extremes | None = None
     bounds: Callable[[Floats, Floats, Floats], Bounds] | None = None

@@ -11,9 +11,9 @@ from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
 from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
 
-OF_ITEMS = [metric for metric in METRICS if metric.of_items]
-# Whatever the extra question is, these can stay what they are: 0 where all confidences in a bin are equal, or 1.
-CAN_BE_FLAT = ("residual", "max_ce", "corp_dsc")
+OF_ITEMS = [metric for metric in METRICS if metric.of_items and not metric.no_interval]
+# Whatever the extra question is, these can stay what they are: 0 where all confidences in a bin are equal.
+CAN_BE_FLAT = ("residual", "corp_dsc")
 
 
 def one_clue(confidence, correct):

@@ -17,6 +17,8 @@ from clueline.queries.engine.intervals_and_difference_tests import (
     difference_tests,
     metric_intervals,
 )
+from clueline.queries.engine.primary_metric import RankedMetrics
+from clueline.queries.engine.ranked_metric_rows import metric_cells
 from clueline.queries.engine.units import Units
 from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
 from clueline.queries.selection import Selection
@@ -129,7 +131,7 @@ def test_many_questions_have_percentile_intervals():
 def test_distance_intervals_contain_the_value(binning, questions):
     evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
     for metric in METRICS:
-        if metric.distance and "votes" not in metric.needs:
+        if metric.distance and "votes" not in metric.needs and not metric.no_interval:
             values, (low, high, *_) = evidence.values(metric), metric_intervals(evidence, metric)
             assert (low >= 0).all() and (low <= values + 1e-12).all() and (values <= high + 1e-12).all(), metric.key
             if metric.key in ("ece", "ks"):
@@ -250,8 +252,8 @@ def test_lower_ends_of_errors_are_at_least_that_of_overconfidence(questions, shi
     assert (least > 0).any() or questions == 30
 
 
-def test_a_bin_of_two_does_not_name_a_winner():
-    """The largest gap of one run is in a bin of two items, which says little about where the gap of the run is."""
+def test_the_largest_gap_has_neither_intervals_nor_tests():
+    """It can be that of a bin of two items, which says little about where the largest gap of the run is."""
     chance = np.random.default_rng(4)
     confidence = np.where(np.arange(200) < 198, 0.5 + 0.5 * chance.random(200), 0.15)
     correct = (chance.random(200) < confidence).astype(float)
@@ -262,6 +264,12 @@ def test_a_bin_of_two_does_not_name_a_winner():
     assert np.argmax(evidence.values(metric)) == 0 and evidence.values(metric)[0] == pytest.approx(0.85)
     errors, counts = difference_errors(evidence, metric)
     assert inference.t_test(np.subtract(*evidence.values(metric)), errors[0, 1], counts[0, 1]) < 0.001, "the jackknife's"
-    low, high, _ = difference_interval(evidence, metric, 0, 1)
-    assert low <= 0 <= high
-    assert difference_tests(evidence, metric)[0, 1] >= 0.05
+    intervals = metric_intervals(evidence, metric)
+    assert np.isnan([intervals.low, intervals.high]).all() and not intervals.replicates.any()
+    assert np.isnan(difference_interval(evidence, metric, 0, 1)[:2]).all()
+    assert np.isnan(difference_tests(evidence, metric)).all()
+    cells = metric_cells(metric, evidence, intervals=True, tested=RankedMetrics(metric, 5), margin=0.1)
+    for cell in cells:
+        assert cell.value is not None and "few answers" in cell.no_interval
+        assert (cell.low, cell.rank_low, cell.letters, cell.may_be_best) == (None,) * 4
+    assert [cell.margin and cell.margin.undefined for cell in cells] == [metric.no_interval, None]

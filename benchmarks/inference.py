@@ -88,6 +88,7 @@ STUDIES = (
     ),
     Study(forecast_simulation.forecast_intervals, 2000, "Intervals. Forecasters know the likelier side with a given accuracy."),
     Study(judge_simulation.reviewed_means, 2000, "Intervals. A judge graded 1,000 questions, and people 100 answers."),
+    Study(judge_simulation.unequal_numbers, 2000, "Intervals. A judge graded 1,000 questions, people some of the answers."),
     Study(likeness_simulation.likeness_intervals, 2000, "Intervals, of metrics that compare confidence with people."),
     Study(buzz_simulation.equal_teams, 2000, "Tests. The teams of a tournament are equally good."),
     Study(buzz_simulation.outcome_intervals, 2000, "Intervals, of a run against the human teams."),

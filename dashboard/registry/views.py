@@ -165,8 +165,10 @@ WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number
 def paired(primary: Metric) -> str:
     """Say what the intervals and p-values of a comparison of two runs are, where ``primary`` is the primary metric."""
     return (
-        f"Differences are paired by question. {METRIC_INTERVALS} p-values are two-sided and, except for {primary.name}, the "
-        "primary metric, adjusted for all other metrics by which runs of this dataset can be compared (Bonferroni)."
+        "Differences are paired by question. Brackets are 95 % intervals by the jackknife over questions or, with few errors or "
+        "right answers and for distances from calibration, of this and the bootstrap together. p-values are two-sided: p is that "
+        f"of the interval, and the adjusted p is, except for {primary.name}, the primary metric, adjusted for all other "
+        "metrics by which runs of this dataset can be compared (Bonferroni)."
     )
 
 

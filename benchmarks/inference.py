@@ -18,6 +18,7 @@ from pathlib import Path
 from clueline.queries.engine.bootstrap import LEVEL
 from clueline.queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import (
+    bundled_answers_simulation,
     buzz_simulation,
     calibration_simulation,
     claims_simulation,
@@ -63,7 +64,9 @@ STUDIES = (
     ),
     Study(claims_simulation.best_runs, 1000, "Sets of runs, which should contain all that are truly best."),
     Study(claims_simulation.equality_within_a_margin, 2000, "Tests. Runs are equal, or differ by the margin."),
-    Study(simulation.slices, 1000, "Families of tests. The parts of the questions have no meaning."),
+    Study(slice_simulation.slices, 1000, "Families of tests. The parts of the questions have no meaning."),
+    Study(slice_simulation.surer_rest, 2000, "Tests. The run is calibrated; a part is less sure than the rest."),
+    Study(slice_simulation.five_categories, 1000, "Families of tests. Runs are calibrated."),
     Study(difficulty_simulation.difficulty_slopes, 2000, "Tests. Runs are calibrated, and difficulty comes from runs."),
     Study(difficulty_simulation.difficulty_slices, 1000, "Families of tests. Runs are calibrated; difficulty comes from runs."),
     Study(simulation.jackknife_intervals, 2000, "Intervals."),
@@ -78,8 +81,14 @@ STUDIES = (
         Study(with_confidences(few_errors_simulation.equal_pairs, stated), 2000, "Tests. Two runs are equally good.")
         for stated in CONFIDENCES
     ),
+    Study(
+        bundled_answers_simulation.coverage_of_samples,
+        1000,
+        "Intervals. Questions are drawn from all that models really answered; the true value is that over all of them.",
+    ),
     Study(forecast_simulation.forecast_intervals, 2000, "Intervals. Forecasters know the likelier side with a given accuracy."),
     Study(judge_simulation.reviewed_means, 2000, "Intervals. A judge graded 1,000 questions, and people 100 answers."),
+    Study(judge_simulation.unequal_numbers, 2000, "Intervals. A judge graded 1,000 questions, people some of the answers."),
     Study(likeness_simulation.likeness_intervals, 2000, "Intervals, of metrics that compare confidence with people."),
     Study(buzz_simulation.equal_teams, 2000, "Tests. The teams of a tournament are equally good."),
     Study(buzz_simulation.outcome_intervals, 2000, "Intervals, of a run against the human teams."),

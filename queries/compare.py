@@ -223,6 +223,8 @@ def _difference(pair: RunPair | None, metric: Metric, a: str, b: str) -> Differe
         result.better = a if loss_a < loss_b else b
     if pair.evidence.selected_by_answers:
         result.no_interval = SELECTED_BY_ANSWERS
+    elif metric.no_interval:
+        result.no_interval = metric.no_interval
     elif pair.evidence.units_with(metric)[[pair.a, pair.b]].min() > 1:
         low, high, replicates = difference_interval(pair.evidence, metric, pair.a, pair.b)
         if not math.isfinite(low):

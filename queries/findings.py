@@ -56,7 +56,7 @@ class Finding(msgspec.Struct):
             ``spread``, of forecasts: the runs with the best and the worst ``metric``.
         run: the run that it names; with ``spread``, the worst.
         best: with ``spread``, the best run; else None.
-        value, low, high: the metric of ``run``, with the ends of its 95 % interval.
+        value, low, high: the metric of ``run``, with the ends of its 95 % interval, which holds for all ranked runs together.
         shown: whether a test supports it at 5 %, adjusted for the choice among the ranked runs. If not, the sentence says so.
         runs: the number of ranked runs.
     """
@@ -145,12 +145,14 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
 def _gap(board: Leaderboard, metric: Metric) -> Finding | None:
     """The run farthest from 0 among those whose metric is shown not to be 0, too sure ones first; without any, among all."""
     cells = _cells(board, metric)
-    supported = [(row, cell) for row, cell in cells if differs_from_zero(cell, len(cells))]
+    intervals = {row.run: simultaneous_interval(cell, metric, len(cells)) for row, cell in cells}
+    supported = [(row, cell) for row, cell in cells if leaves_out_zero(intervals[row.run])]
     too_sure = [(row, cell) for row, cell in supported if ((cell.value or 0.0) > 0) == (metric.key == "overconfidence")]
     if not cells:
         return None
     row, cell = max(too_sure or supported or cells, key=lambda pair: abs(pair[1].value or 0.0))
-    return Finding("gap", row.run, metric.key, None, cell.value, cell.low, cell.high, bool(supported), len(cells))
+    low, high = intervals[row.run] or (None, None)
+    return Finding("gap", row.run, metric.key, None, cell.value, low, high, bool(supported), len(cells))
 
 
 def _spread(board: Leaderboard, metric: Metric) -> Finding | None:
@@ -160,7 +162,8 @@ def _spread(board: Leaderboard, metric: Metric) -> Finding | None:
         return None
     (best, first), (worst, last) = cells[0], cells[-1]
     differ = bool(first.letters and last.letters) and set(first.letters or ()).isdisjoint(last.letters or ())
-    return Finding("spread", worst.run, metric.key, best.run, last.value, last.low, last.high, differ, len(cells))
+    low, high = simultaneous_interval(last, metric, len(cells)) or (None, None)
+    return Finding("spread", worst.run, metric.key, best.run, last.value, low, high, differ, len(cells))
 
 
 def _cells(board: Leaderboard, metric: Metric) -> Sequence[tuple[LeaderboardRow, MetricCell]]:
@@ -168,21 +171,27 @@ def _cells(board: Leaderboard, metric: Metric) -> Sequence[tuple[LeaderboardRow,
     return [(row, cell) for row, cell in rows if cell.value is not None]
 
 
-def differs_from_zero(cell: MetricCell, runs: int) -> bool:
-    """Return whether a metric is shown not to be 0, where the run was chosen among several.
+def simultaneous_interval(cell: MetricCell, metric: Metric, runs: int) -> tuple[float, float] | None:
+    """Return an interval that holds the metric of a run with 95 % confidence although it was chosen among several.
 
-    The half of its 95 % interval on the side of 0 is widened to the level 1 - .05 / ``runs`` (Bonferroni), as if the metric were
-    normally distributed. False without an interval.
+    Both halves of its own 95 % interval are widened to the level 1 - .05 / ``runs`` (Bonferroni), as if the metric were normally
+    distributed, within its range. None without an interval.
 
     Example:
-        >>> differs_from_zero(MetricCell(0.1, 0.01, None, low=0.005, high=0.2), 1)
-        True
-        >>> differs_from_zero(MetricCell(0.1, 0.01, None, low=0.005, high=0.2), 20)
-        False
+        >>> simultaneous_interval(MetricCell(0.1, None, 9, low=0.05, high=0.2), CATALOGUE["overconfidence"], 1)
+        (0.05, 0.2)
+        >>> low, high = simultaneous_interval(MetricCell(0.1, None, 9, low=0.05, high=0.2), CATALOGUE["overconfidence"], 20)
+        >>> round(low, 3), round(high, 3)
+        (0.023, 0.254)
     """
     if cell.value is None or cell.low is None or cell.high is None:
-        return False
+        return None
     normal = NormalDist()
     wider = normal.inv_cdf(1 - (1 - LEVEL) / (2 * runs)) / normal.inv_cdf((1 + LEVEL) / 2)
-    reach = cell.value - cell.low if cell.value > 0 else cell.high - cell.value
-    return abs(cell.value) > wider * reach > 0
+    low, high = cell.value - wider * (cell.value - cell.low), cell.value + wider * (cell.high - cell.value)
+    return max(low, metric.low), min(high, metric.high)
+
+
+def leaves_out_zero(interval: tuple[float, float] | None) -> bool:
+    """Return whether an interval with a width shows that a metric is not 0."""
+    return interval is not None and interval[0] < interval[1] and not interval[0] <= 0 <= interval[1]

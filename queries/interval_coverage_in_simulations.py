@@ -44,10 +44,10 @@ KINDS = (
     Uncertainty(
         "extra-question",
         "Intervals of metrics, few questions or few errors",
-        "With fewer than 60 questions, or fewer than 30 with an error or with a right answer, we added a question that was not "
-        "asked, all wrong or all right at the run's lowest or highest confidence, and gave all questions random weights: 95 % of "
-        "the results lie between the two ends, whatever the extra question is.",
-        ["interval with few questions or few errors"],
+        "With fewer than 60 questions (200 for metrics of totals), or fewer than 30 with an error or with a right answer, and "
+        "for means of confidence, we added a question that was not asked, all wrong or all right at the confidence 0 or 1, and "
+        "gave all questions random weights: 95 % of the results lie between the two ends, whatever the extra question is.",
+        ["interval with few questions or few errors", "interval of real answers", "interval of real answers, lowest of all runs"],
     ),
     Uncertainty(
         "jackknife",
@@ -112,9 +112,13 @@ KINDS = (
     Uncertainty(
         "slices",
         "p-values of slices",
-        "We shuffled which questions belong to which part or, against another run, swapped the two runs at random: the adjusted "
-        "p-value is how often the clearest of all differences is at least as clear as this one, by chance alone.",
-        ["slices: any part differs from the whole", "slices: any part differs from another run's"],
+        "The p-value is below .05 exactly where the interval beside it leaves out 0; the adjusted one is how often the clearest "
+        "of all differences would be at least as clear by chance alone, where all have the same random draws of questions.",
+        [
+            "slices: any part differs from the whole",
+            "slices: any part differs from another run's",
+            "slices: a part of a calibrated run, p < .05",
+        ],
     ),
     Uncertainty(
         "difficulty",
@@ -151,7 +155,7 @@ KINDS = (
         "slice-intervals",
         "Intervals of slices",
         "A t interval of the difference between the part and the whole, whose other questions can vary more or less (Welch), or "
-        "between two runs on the part (paired); where questions or errors are few, in the part or outside it, also with an extra "
+        "between two runs on the part (paired); where errors are few, in the part or outside it, also with an extra "
         "question.",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),

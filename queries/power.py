@@ -105,6 +105,8 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, ma
     difference = number(values[pair.a] - values[pair.b])
     if difference is None:
         return MetricPower(metric.key, None, metric.undefined, margin=margin)
+    if metric.no_interval:
+        return MetricPower(metric.key, difference, metric.no_interval, margin=margin)
     errors, counts = difference_errors(pair.evidence, metric)
     error, units = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
     questions = units

@@ -21,7 +21,7 @@ from clueline.queries.gradings import DRAWN_ANSWERS
 from clueline.queries.metrics import CATALOGUE, Conventions
 from clueline.queries.metrics.kernels.arrays import Floats, Ints
 from clueline.queries.metrics.kernels.item_totals import net_reward
-from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, typical_error, with_questions_of_zeros
 from clueline.queries.metrics.kernels.selective import log_score_of_items
 from clueline.queries.metrics.metric import NET_REWARD
 from clueline.queries.query_time_limit import check_time_limit
@@ -231,15 +231,15 @@ def _estimate(key: str, answers: pl.DataFrame, selection: Selection) -> MeanEsti
         return sum_by_place(column, question, int(could_be_drawn.sum()))
 
     drawn: Ints = np.unique(place_of[drawn_from.filter("sampled")["question"].to_numpy()])
-    items, per_error = total(ones), total(per_error)[drawn]
+    items, items_drawn = total(ones), total(weight)[drawn]
     estimate = prediction_powered_mean(
         total(judged),
         items,
         drawn,
         total(weight * graded)[drawn],
         total(weight * judged)[drawn],
-        total(weight)[drawn],
-        float(np.sqrt((per_error**2).mean())),
+        items_drawn,
+        typical_error(total(per_error)[drawn], items_drawn),
         LEVEL,
         zeros[could_be_drawn],
     )

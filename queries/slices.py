@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from clueline.data.store import Snapshot
 from clueline.queries.engine import inference
-from clueline.queries.engine.bootstrap import DIGITS
+from clueline.queries.engine.bootstrap import DIGITS, question_clusters
 from clueline.queries.engine.counted import count_answers
 from clueline.queries.engine.evidence import Evidence, Run
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.intervals_and_difference_tests import (
     bootstrapped_differences,
     extra_question_margins,
-    units_to_spare,
+    outcomes_to_spare,
 )
-from clueline.queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
+from clueline.queries.engine.multiple_comparisons import adjusted_for_all
 from clueline.queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
 from clueline.queries.engine.run_columns import sum_by_place
 from clueline.queries.engine.run_pairs import RunName
@@ -58,9 +58,9 @@ class Slice(RunName):
         difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric. For
             metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
         low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the part
-            or the rest has few questions or errors, from the bootstrap with an extra question.
-        p_value: two-sided, for this slice alone.
-        p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
+            or the rest has few errors or right answers, from the bootstrap with an extra question.
+        p_value: two-sided, for this slice alone: below 0.05 if and only if the interval leaves out 0.
+        p_adjusted: valid for all slices tested together, by the distribution of the smallest p-value; at least ``p_value``.
     """
 
     filters: dict[str, str]
@@ -120,16 +120,18 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         untested = UNTESTED
     elif evidence.in_one_cluster:
         untested = ONE_CLUSTER
+    elif metric.no_interval:
+        untested = f"{metric.name} is not tested: {metric.no_interval}."
     elif from_runs and against is not None:
         untested = NOT_AGAINST
         parts = [part for part in parts if not part.own]
-    if not parts or not runs or untested in (UNTESTED, ONE_CLUSTER):
+    if not parts or not runs or metric.no_interval or untested in (UNTESTED, ONE_CLUSTER):
         return Slices(*head(snapshot, selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     of_runs = None if reference_run is None else np.full(len(runs), reference_run)
     measured = measure_parts(evidence, metric, [part.inside for part in parts], of_runs)
     of_others = np.broadcast_to([[part.own] for part in parts], measured.testable.shape)
-    columns = (*measured[1:], *_tests(evidence, metric, parts, measured.testable, reference_run), of_others)
+    columns = (*measured[1:-1], adjusted_p_values(measured), of_others)
     results = [
         Slice(*evidence.runs[run], parts[part].filters, *(column[part, run].item() for column in columns))
         for part, run in np.argwhere(measured.testable).tolist()
@@ -153,6 +155,7 @@ class MeasuredParts(NamedTuple):
     """Measurements of each run on each part, each of shape (parts, runs), as in ``Slice``.
 
     ``testable`` says whether there are enough questions and clusters, the metric is defined, and its interval has a width.
+    ``influences`` of groups of units on the differences, shape (groups, parts, runs), are as in ``inference.influences``.
     """
 
     testable: NDArray[np.bool_]
@@ -162,6 +165,8 @@ class MeasuredParts(NamedTuple):
     differences: Floats
     low: Floats
     high: Floats
+    p_values: Floats
+    influences: Floats
 
 
 def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], against: Ints | None) -> MeasuredParts:
@@ -170,22 +175,25 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
     ``masks`` say which questions are in each part, shape (questions, 1), or (questions, runs) if it differs between runs.
     ``against`` is the index of the run that each run is compared with, shape (runs,); None compares each with itself.
 
-    The part and the rest of the questions are independent. Where either rests on few questions, errors or right answers, the
-    margin of its own interval takes the place of the t margin, and both are combined as the two sides of a right triangle (Zou &
-    Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``.
+    The difference is studentised by the variances within the part and within the rest (Welch); a cluster that is in both counts
+    once, by its influence on the difference. Where the part or the rest rests on few errors or right answers, the margin of its
+    own interval takes the place of the t margin, and both are combined as the two sides of a right triangle (Zou & Donner 2008).
+    Two runs on a part differ by the interval that agrees with ``difference_tests``. P-values are those of the intervals.
     """
     shape = (len(masks), len(evidence.runs))
-    values, references, low, high = np.full((4, *shape), np.nan)
+    values, references, low, high, freedom = np.full((5, *shape), np.nan)
     questions = np.zeros(shape, dtype=np.int64)
     real = np.zeros(shape, dtype=bool)
     single, units, clusters = evidence.by_question(), evidence.units, np.zeros((2, *shape), dtype=np.int64)
     whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
     whole_influence = inference.influences(single.values(metric), whole_scores)
+    drawn_with, influences = question_clusters(units.count), np.zeros((units.drawn_from, *shape))
     known, whole_moved = units.sums(np.isfinite(whole_scores).astype(float)), units.sums(whole_influence)  # by unit
     every = inference.Moments.within(whole_moved, known > 0)
     index_of = {run: index for index, run in enumerate(evidence.runs)}
     turn = -1 if metric.direction == "higher" else 1
-    spare = units_to_spare(evidence, metric)
+    spare = outcomes_to_spare(evidence, metric)
+    of_whole = sum_by_place(whole_moved, drawn_with, units.drawn_from)
     for part, mask in enumerate(masks):
         check_time_limit()
         of_rows = np.broadcast_to(mask, (len(mask), len(evidence.runs)))[evidence.places, evidence.run_of_rows]
@@ -207,11 +215,14 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
             references[part] = whole
             outside = every.without(inference.Moments.within(whole_moved[at], touched))
             groups = [inference.Moments.within(moved - whole_moved[at], touched), outside]
+            influences[:, part] = sum_by_place(moved, drawn_with[at], units.drawn_from) - of_whole
         else:
             references[part] = values[part, against]
             groups = [inference.Moments.within(moved - moved[:, against], touched | touched[:, against])]
+            influences[:, part] = sum_by_place(moved - moved[:, against], drawn_with[at], units.drawn_from)
         differences = turn * (values[part] - references[part])
-        low[part], high[part] = inference.influence_interval(differences, groups)
+        margin, freedom[part] = inference.influence_margin(groups)
+        low[part], high[part] = differences - margin, differences + margin
         spread = np.round(low[part], DIGITS) < np.round(high[part], DIGITS)
         zero = (np.round(values[part], DIGITS) == 0) & (np.round(references[part], DIGITS) == 0)
         real[part] = spread | ~zero | (against is not None)
@@ -228,10 +239,12 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         few = np.isfinite(margins).any(axis=(0, 1))
         if few.any():
             apart = margins * (1 - questions[part] / (evidence.ends - evidence.starts))
-            usual = np.stack([inference.influence_interval(np.zeros(shape[1]), [group])[1] for group in groups])
+            usual = np.stack([inference.influence_margin([group])[0] for group in groups])
             below, above = np.hypot(*np.where(np.isfinite(apart), apart, usual[:, None]))[::turn]
             low[part] = np.where(few, differences - below, low[part])
             high[part] = np.where(few, differences + above, high[part])
+            fewest = np.minimum(clusters[0, part], clusters[1, part])
+            freedom[part] = np.where(few, np.maximum(fewest - 1.0, 1.0), freedom[part])
     testable = (questions >= MIN_QUESTIONS) & (units.are_questions | (clusters[0] >= MIN_CLUSTERS))
     if against is None:
         testable &= evidence.ends - evidence.starts - questions >= MIN_QUESTIONS
@@ -239,9 +252,20 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
     else:
         testable &= against != np.arange(len(against))
     differences = turn * (values - references)
+    compared = clusters[0] if against is not None else clusters.sum(axis=0)
+    low, high = inference.with_zero_of_few(low, high, compared)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    p_values = inference.inverted_p_value(differences, low, high, freedom, compared)
     testable &= np.isfinite(differences) & (low < high) & real  # otherwise, a difference is one of rounding errors
-    return MeasuredParts(testable, questions, values, references, differences, low, high)
+    return MeasuredParts(testable, questions, values, references, differences, low, high, p_values, influences)
+
+
+def adjusted_p_values(measured: MeasuredParts) -> Floats:
+    """Adjust the p-values of all runs and parts for one another, shape (parts, runs), NaN where nothing is tested."""
+    testable = measured.testable
+    adjusted = np.full(testable.shape, np.nan)
+    adjusted[testable] = adjusted_for_all(measured.p_values[testable], measured.influences[:, testable])
+    return adjusted
 
 
 def _margins(group: Evidence, metric: Metric, index_of: dict[Run, int]) -> Floats:
@@ -250,26 +274,6 @@ def _margins(group: Evidence, metric: Metric, index_of: dict[Run, int]) -> Float
     if group.runs:
         margins[:, [index_of[run] for run in group.runs]] = extra_question_margins(group, metric)
     return margins
-
-
-def _tests(
-    evidence: Evidence, metric: Metric, parts: list[_Part], testable: NDArray[np.bool_], against: int | None
-) -> tuple[Floats, Floats]:
-    """Return raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested.
-
-    Parts that differ between runs come last.
-    """
-    scores, units = evidence.by_question().pseudo_values(metric), evidence.units
-    if against is not None:
-        scores = scores - scores[:, [against]]
-    if not units.are_questions:
-        masks = [part.inside for part in parts]
-        return unit_flips_test(scores, masks, testable, units.of_questions, against_whole=against is None)
-    shared = np.array([part.inside[:, 0] for part in parts if not part.own], dtype=bool).reshape(-1, len(scores))
-    if against is not None:
-        return sign_flips_test(scores, shared, testable)
-    own = np.array([part.inside for part in parts if part.own], dtype=bool).reshape(-1, *scores.shape)
-    return permuted_labels_test(scores, shared, testable, own_parts=own)
 
 
 def _difficulties(evidence: Evidence) -> Floats:

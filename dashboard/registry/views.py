@@ -17,7 +17,7 @@ from clueline.dashboard.registry.run_names import names_if_alike
 from clueline.dashboard.registry.tables import Column, Table, column
 from clueline.dashboard.service import service
 from clueline.queries.engine.bootstrap import REPLICATES, SEED
-from clueline.queries.engine.inference import FEW_OUTCOMES, SMALL_SAMPLE
+from clueline.queries.engine.inference import FEW_OUTCOMES, SKEWED_SAMPLE, SMALL_SAMPLE
 from clueline.queries.metrics import Metric
 from clueline.queries.questions import ids_ending_in_csv
 from clueline.queries.selection import Request
@@ -154,10 +154,10 @@ RESAMPLED = (
     f"(seed {SEED})."
 )
 METRIC_INTERVALS = (
-    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions, or fewer than {FEW_OUTCOMES} with an error or with a right answer, "
-    "they come from the Bayesian bootstrap with an extra question as extreme as any (Gaffke 2005; for shares, the interval "
-    "of Clopper and Pearson) or, for slopes and metrics of votes, from the jackknife. Intervals of distances from calibration, "
-    "such as ECE, contain 0 unless a test shows otherwise."
+    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions ({SKEWED_SAMPLE} for metrics of totals), or fewer than {FEW_OUTCOMES} "
+    "with an error or with a right answer, and for means of confidence, they come from the Bayesian bootstrap with an extra "
+    "question as extreme as any can be (Gaffke 2005; for shares, the interval of Clopper and Pearson) or, for slopes and metrics "
+    "of votes, from the jackknife. Intervals of distances from calibration, such as ECE, contain 0 unless a test shows otherwise."
 )
 WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number of independent items in each bin."
 
@@ -165,8 +165,10 @@ WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number
 def paired(primary: Metric) -> str:
     """Say what the intervals and p-values of a comparison of two runs are, where ``primary`` is the primary metric."""
     return (
-        f"Differences are paired by question. {METRIC_INTERVALS} p-values are two-sided and, except for {primary.name}, the "
-        "primary metric, adjusted for all other metrics by which runs of this dataset can be compared (Bonferroni)."
+        "Differences are paired by question. Brackets are 95 % intervals by the jackknife over questions or, with few errors or "
+        "right answers and for distances from calibration, of this and the bootstrap together. p-values are two-sided: p is that "
+        f"of the interval, and the adjusted p is, except for {primary.name}, the primary metric, adjusted for all other "
+        "metrics by which runs of this dataset can be compared (Bonferroni)."
     )
 
 

@@ -14,7 +14,7 @@ from clueline.dashboard.http.paths import address
 from clueline.dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from clueline.dashboard.registry.views import RESAMPLED, Cited, serve
+from clueline.dashboard.registry.views import Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
@@ -361,13 +361,20 @@ class SlicesPage(PageParameters, frozen=True):
     ] = ""
 
 
+ABOUT_INTERVALS = (
+    "Brackets are 95 % intervals of the difference, by the jackknife over questions with Welch's degrees of freedom or, with few "
+    "errors, by the bootstrap with an extra question. p-values are two-sided: p is that of the interval, and the adjusted p is "
+    "for all slices together."
+)
+
+
 def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
     metric, against = request.parameters.metric, _against(request)
     tested: Slices = service().ask(slices, request.selection, metric, against)
     attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
-    numbers = ("questions", "value", "reference", "difference", "p_adjusted")
+    numbers = ("questions", "value", "reference", "difference", "p_value", "p_adjusted")
     columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
-    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=RESAMPLED)
+    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=ABOUT_INTERVALS)
 
 
 def _against(request: PageRequest[SlicesPage]) -> str | None:

@@ -62,6 +62,8 @@ def equivalences(evidence: Evidence, metric: Metric, margin: float, against: int
             result.undefined = SINGLE
         elif min(units[run], units[against]) < 2:
             result.undefined = ONE_CLUSTER
+        elif metric.no_interval:
+            result.undefined = metric.no_interval
         elif evidence.selected_by_answers:
             result.undefined = FILTERED
         elif (low := number(tests.low[run, against])) is None or (high := number(tests.high[run, against])) is None:

@@ -389,6 +389,17 @@ class Evidence:
         """Number of items of a unit that can depend on each other, averaged over the items of each run, shape (runs,)."""
         return self.total(OUTLINE)["squares"] / self.total(OUTLINE)["items"]
 
+    @property
+    def effective_units(self) -> Floats:
+        """Number of units of equal size that vary as much as those of each run, shape (runs,). Kish 1965."""
+        return self.total(OUTLINE)["items"] / self.largest_clusters
+
+    @kept_property
+    def largest_shares(self) -> Floats:
+        """Share of the items of each run that are in its largest unit, or group of units, shape (runs,)."""
+        items = self.by_cluster(OUTLINE)["items"]
+        return items.max(axis=0, initial=0.0) / np.maximum(items.sum(axis=0), 1)
+
     # -- values, replicates and pseudo-values --------------------------------------------------------------------------
 
     def contributions(self, metric: Metric) -> dict[str, Column]:

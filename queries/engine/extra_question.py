@@ -1,8 +1,9 @@
 """Intervals of metrics that rest on few questions, few errors or few right answers: the bootstrap with an extra question.
 
 A sample without an error says little about how often errors occur, so it cannot be resampled. The interval covers what the metric
-would be with one more question, of random weight, that is all wrong or all right at the lowest or the highest confidence of the
-run. For a share of questions, this is the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's.
+would be with one more question, of random weight, that is all wrong or all right at the confidence 0 or 1: the bounds of any
+confidence, not the extremes of the sample, which say nothing of rarer ones. For a share of questions, this is the interval of
+Clopper and Pearson. For a mean of bounded values it is Gaffke's.
 """
 
 from __future__ import annotations
@@ -28,19 +29,18 @@ from clueline.queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Floats
 NET_SCORE = CATALOGUE["net_score"]
 
 
-def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = True) -> Floats:
+def extra_question_interval(evidence: Evidence, metric: Metric) -> Floats:
     """Compute the 95 % interval of a metric of confidence or correctness by the Bayesian bootstrap with an extra question.
 
-    The runs must have no respondents. If ``stated``, the extra question has the lowest or highest confidence of the run.
-    Otherwise it has 0 or 1, as for a run whose confidences are all the same. Returns both ends, which enclose the value, shape
-    (2, runs), NaN where the metric is undefined.
+    The runs must have no respondents. Returns both ends, which enclose the value, shape (2, runs), NaN where the metric is
+    undefined.
 
     Source: Gaffke 2005; Phan, Thomas & Learned-Miller 2021; Rubin 1981 (the Bayesian bootstrap). ``benchmarks/inference.md`` has
     the coverage.
     """
     values = evidence.values(metric)
     ends = np.stack([values, values])
-    for replicates in _replicates(evidence, metric, stated):
+    for replicates in _replicates(evidence, metric):
         low, high = quantiles(replicates, *ENDS)
         ends[0], ends[1] = np.fmin(ends[0], low), np.fmax(ends[1], high)
     return np.where(np.isfinite(values), ends, np.nan)
@@ -51,7 +51,7 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
 
     Runs share the weights of questions, so differences between runs can be computed.
     """
-    every = np.stack(list(_replicates(evidence, metric, stated=True)))
+    every = np.stack(list(_replicates(evidence, metric)))
     ends = np.array([quantiles(replicates, *ENDS) for replicates in every])  # (kinds of extra question, 2, runs)
     runs = np.arange(every.shape[2])
     # Where a run is all right, two kinds reach the same upper end, but only a question that is all right has it everywhere.
@@ -61,26 +61,24 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
     return every[lowest, :, runs].T, every[highest, :, runs].T
 
 
-def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Floats]:
+def _replicates(evidence: Evidence, metric: Metric) -> Iterator[Floats]:
     """Yield the replicates with each kind of extra question, shape (replicates, runs)."""
-    for extended in with_extra_question(evidence, stated, smooth=not metric.recut):
+    for extended in with_extra_question(evidence, smooth=not metric.recut):
         yield extended.replicates(metric)
 
 
-def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:
+def with_extra_question(evidence: Evidence, smooth: bool = True) -> Iterator[Evidence]:
     """Yield the evidence with each kind of extra question for each run."""
     for highest, right in product((False, True), (False, True)):
-        kind = highest, right, stated, smooth
+        kind = highest, right, smooth
         yield evidence.once(("extra question", kind), partial(_extended, evidence, *kind))
 
 
-def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
+def _extended(evidence: Evidence, highest: bool, right: bool, smooth: bool) -> Evidence:
     """Return the evidence with one more question for each run, all right or all wrong, of as many items as a unit of it."""
     runs, rows, starts = len(evidence.runs), len(evidence.places), evidence.starts
     items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], starts) / evidence.units_answered), 1).astype(np.int64)
-    extreme = np.maximum if highest else np.minimum
-    confidence = extreme.reduceat(evidence.sums["confidence"] / evidence.sums["items"], starts)
-    confidence = np.clip(confidence, 0.0, 1.0) if stated else np.full(runs, float(highest))
+    confidence = np.full(runs, float(highest))
     stated_by, correct = np.repeat(confidence, items), np.full(items.sum(), float(right))
     extra = Items(
         stated_by, correct, np.append(0, np.cumsum(items)), {name: np.zeros(items.sum()) for name in CURVES}

@@ -33,7 +33,8 @@ from clueline.queries.query_time_limit import check_time_limit
 from clueline.queries.selection import Selection, dataset_conventions
 
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read and summed together
-ALWAYS_SUMMED = CATALOGUE["accuracy"], CATALOGUE["uncertainty"]  # the methods of intervals depend on how rare errors are
+# The methods of intervals depend on how rare errors are, and the lower end of the ECE on overconfidence.
+ALWAYS_SUMMED = CATALOGUE["accuracy"], CATALOGUE["uncertainty"], CATALOGUE["overconfidence"]
 BIN_NUMBERS = 12  # approximate number of values that the bins of a row take in memory
 
 

@@ -16,10 +16,13 @@ from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribut
 
 from clueline.queries.engine.bootstrap import DIGITS, LEVEL, SEED, TIED, exponential_weights, quantiles
 from clueline.queries.engine.run_columns import sum_by_place
+from clueline.queries.metrics.kernels.arrays import Ints
 from clueline.queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
 SMALL_SAMPLE = 60  # questions: with fewer, the jackknife has better coverage than bootstrap percentiles
+SKEWED_SAMPLE = 200  # questions: with fewer, percentiles of metrics of totals do not cover where few confidences are low
+LARGEST_SHARE = 0.05  # of the items: where a cluster has more, clusters are too unequal for bootstrap percentiles
 FEW_OUTCOMES = 30  # questions with an error, or a right answer: with fewer, resampling does not show how rare they are
 FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
@@ -115,23 +118,57 @@ class Moments(NamedTuple):
 
 
 def influence_interval(estimate: Floats, groups: Sequence[Moments], level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Compute the interval of an estimate that depends on several groups of questions, such as a part minus the whole.
+    """Compute the interval of an estimate that depends on several groups of questions; see ``influence_margin``."""
+    margin, _ = influence_margin(groups, level)
+    return estimate - margin, estimate + margin
 
-    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part with few
-    questions in a large whole therefore gets an interval as wide as its few questions require.
 
-    The estimate and both ends have shape (runs,), and each of the ``groups`` has the influences of its questions on it. Ends are
-    NaN where no group has two questions of the run. Source: Welch 1947; Efron & Tibshirani 1993, ch. 11.
+def influence_margin(groups: Sequence[Moments], level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Compute half the width of the interval of an estimate that depends on several groups of questions, and its freedom.
+
+    Such an estimate is a part minus the whole. The variance is the sum of the variances within the groups, and Student's t has
+    Welch's degrees of freedom. A part with few questions in a large whole therefore gets an interval as wide as its few questions
+    require.
+
+    Each of the ``groups`` has the influences of its questions on the estimate. Both results have shape (runs,). Margins are NaN
+    where no group has two questions of the run. Source: Welch 1947; Efron & Tibshirani 1993, ch. 11.
     """
-    variance, weight = np.zeros_like(estimate), np.zeros_like(estimate)
+    variance, weight = np.zeros((2, *groups[0].questions.shape))
     for count, total, squares in groups:
         deviations = np.maximum(squares - total**2 / np.maximum(count, 1), 0.0)
         part = np.where(count > 1, deviations * count / np.maximum(count - 1, 1), 0.0)
         variance, weight = variance + part, weight + part**2 / np.maximum(count - 1, 1)
-    freedom = np.where(weight > 0, variance**2 / np.where(weight > 0, weight, 1.0), 1.0)
-    margin = stdtrit(np.maximum(freedom, 1.0), (1 + level) / 2) * np.sqrt(variance)
-    margin = np.where(np.max([group.questions for group in groups], axis=0) > 1, margin, np.nan)
-    return estimate - margin, estimate + margin
+    freedom = np.maximum(np.where(weight > 0, variance**2 / np.where(weight > 0, weight, 1.0), 1.0), 1.0)
+    margin = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
+    return np.where(np.max([group.questions for group in groups], axis=0) > 1, margin, np.nan), freedom
+
+
+def with_zero_of_few(low: Floats, high: Floats, units: Floats | Ints, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Extend the interval of a difference to 0 where there are so few units that even all of one sign may be so by chance.
+
+    These are up to five at a level of 95 %: see ``t_test``.
+    """
+    few = np.exp2(1.0 - units) >= 1 - level
+    return np.where(few, np.minimum(low, 0.0), low), np.where(few, np.maximum(high, 0.0), high)
+
+
+def inverted_p_value(
+    estimate: Floats, low: Floats, high: Floats, freedom: Floats, units: Floats | Ints, level: float = LEVEL
+) -> Floats:
+    """Return the two-sided p-value of an estimate against 0 whose ``level`` interval is known.
+
+    It is below 1 - ``level`` exactly where the interval leaves out 0: Student's t has the standard error by which the end towards
+    0 is where it is. As in ``t_test``, it is not smaller than sign flips of the ``units`` allow. All have shape (...,).
+
+    >>> ends = np.array([0.1]), np.array([0.3])
+    >>> bool(inverted_p_value(np.array([0.2]), *ends, np.array([9.0]), np.array([10.0]))[0] < 0.05)
+    True
+    """
+    reach = np.where(estimate > 0, estimate - low, high - estimate)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = np.where(np.abs(estimate) <= TIED, 0.0, np.abs(estimate) / np.where(reach > TIED, reach, 0.0))
+    p_value = np.maximum(2 * stdtr(freedom, -stdtrit(freedom, (1 + level) / 2) * steps), np.exp2(1.0 - units))
+    return np.where(np.isfinite(estimate) & np.isfinite(reach), np.minimum(p_value, 1.0), np.nan)
 
 
 def _count(pseudo_values: Floats) -> Floats:

@@ -23,7 +23,7 @@ from clueline.queries.engine.bootstrap import (
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.extra_question import extra_question_interval, extreme_replicates
 from clueline.queries.engine.shared_answers import pair_differences
-from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.catalogue.shared import columns
 from clueline.queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
 from clueline.queries.metrics.kernels.item_totals import net_reward
@@ -53,6 +53,9 @@ MEAN_CORRECTNESS = replace(
     CATALOGUE["accuracy"], reads=columns("items", "correct"), value=lambda t, _: ratio(t["correct"], t["items"]),
     of_likelier_side=False,
 )  # fmt: skip
+OVERCONFIDENCE = CATALOGUE["overconfidence"]
+AT_LEAST_OVERCONFIDENCE = ("ece", "ks", "ks_sequential")  # by the triangle inequality, whatever the bins are
+MOSTLY_ANSWERED = 0.5  # above this threshold, wrong answers that are answered can be rare although errors are not
 EQUIVALENCE_LEVEL = 0.9  # of the interval that agrees with two one-sided tests at 5 %
 FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
@@ -60,41 +63,58 @@ FITTED = 3.0  # how far the lower end of a fitted metric is from its value, rela
 def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample.
 
-    - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
-      extra question.
-    - The net score: the bootstrap with an extra question, because wrong answers above t can be few however many there are.
+    - Means of items: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the mean with an
+      extra question that has the worst or the best value there is. Always so for means of confidence, of which low ones can be
+      rare, and for the net score, of which wrong answers above t can.
+    - Most other metrics of items: bootstrap percentiles or, for such runs, the bootstrap with an extra question.
+    - Both, with few or unequal clusters: the jackknife-t interval, unless few clusters have an error or a right answer.
     - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for such runs, the jackknife-t interval clipped
       to the metric's range.
-    - Distances from calibration: the interval contains 0 unless a test shows otherwise.
+    - Distances from calibration: the interval contains 0 unless a test shows otherwise. ECE and KS are at least the absolute
+      overconfidence, so their lower ends are at least that of its interval.
 
     Runs with respondents use percentiles of the bootstrap of questions and respondents. The evidence must be for the metric and
-    the metric of ``Metric.interval_of``.
+    the metric of ``Metric.interval_of``. There are no intervals of a metric with ``Metric.no_interval``.
     """
+    if metric.no_interval:
+        runs = len(evidence.runs)
+        return Intervals(*np.full((2, runs), np.nan), np.zeros(runs, np.int64), ("bootstrap",) * runs)
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.units_with(source)
+    several = ~_of_people(evidence) & (counts > 1)
+    by_cluster = _by_jackknife_of_clusters(evidence, source)
+    few = rests_on_few(evidence, source) & ~by_cluster
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
-    few, several = rests_on_few(evidence, source), ~_of_people(evidence) & (counts > 1)
-    net = source.thresholded
+
+    def use(method: Method, chosen: NDArray[np.bool_], intervals: Floats, number: int) -> None:
+        ends[:, chosen], methods[chosen], defined[chosen] = intervals, method, number
+
     if source.distance:
         ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
-    elif net:
-        ends[:, several], methods[several] = _of_net_score(evidence, source)[:, several], "extra question"
-        defined = np.where(several, REPLICATES, defined)
+        if source.of_items:
+            defined[few] = _smooth_replicates(source)
+    elif source.mean_of_items:
+        seldom = "correctness" not in source.needs or source.thresholded
+        chosen = several & (seldom | few | (counts < inference.SKEWED_SAMPLE) | ~(ends[1] - ends[0] > TIED)) & ~by_cluster
+        use("extra question", chosen, _of_bounded_mean(evidence, source, chosen), REPLICATES)
     elif source.of_items:
-        ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
-    if source.of_items and not net:
-        flat = ~(ends[1] - ends[0] > TIED) & several
-        ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
-        defined = np.where(few | flat, REPLICATES if source.recut else SMOOTH_REPLICATES, defined)
-    elif few.any() and not source.distance and not net:
+        skewed = several & (counts < inference.SKEWED_SAMPLE) & (not source.needs_items(evidence.conventions))
+        chosen = (few | skewed | (several & ~(ends[1] - ends[0] > TIED))) & ~by_cluster
+        use("extra question", chosen, _with_extra_question(evidence, source, chosen), _smooth_replicates(source))
+    elif few.any():
         part = evidence.of_runs(few)
         jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
-        ends[:, few], methods[few] = np.clip(jackknife, source.low, source.high), "jackknife"
-        defined = np.where(few, 0, defined)
+        use("jackknife", few, np.clip(jackknife, source.low, source.high), 0)
+    if by_cluster.any() and not source.distance:
+        use("jackknife", by_cluster, _jackknife_of_clusters(evidence, source, by_cluster), 0)
+    if source.key in AT_LEAST_OVERCONFIDENCE:
+        bias = evidence.once("overconfidence", lambda: metric_intervals(evidence, OVERCONFIDENCE))
+        ends[0] = np.fmax(ends[0], np.fmax(bias.low, -bias.high))
+        ends[1] = np.maximum(ends[0], ends[1])
     if source.fitted:
         ends[0] = np.fmax(np.fmin(ends[0], evidence.values(source) - FITTED * (ends[1] - evidence.values(source))), source.low)
     without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
@@ -102,39 +122,78 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
 
 
+def _smooth_replicates(metric: Metric) -> int:
+    return REPLICATES if metric.recut else SMOOTH_REPLICATES
+
+
 def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
     """Check whether a metric of each run rests on few units, errors or right answers; not with respondents or a single unit."""
-    return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
-
-
-def units_to_spare(evidence: Evidence, metric: Metric) -> Ints:
-    """Return how many units each run can lose before a metric rests on few, shape (runs,); below 0 where it does already."""
-    spare = evidence.units_with(metric) - inference.SMALL_SAMPLE
+    units = evidence.units_with(metric)
+    few = units < inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
-        spare = np.minimum(spare, evidence.rarer_outcomes(metric) - inference.FEW_OUTCOMES)
-    return spare.astype(np.int64)
+        few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
+    return few & ~_of_people(evidence) & (units > 1)
 
 
 def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
     return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
 
 
-def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
+def _by_jackknife_of_clusters(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
+    """Check for each run whether its clusters are few or unequal, and show how rare errors and right answers are, (runs,)."""
+    chosen = np.zeros(len(evidence.runs), dtype=bool)
+    if evidence.clustered is None or not metric.of_items or (metric.thresholded and evidence.conventions.t > MOSTLY_ANSWERED):
+        return chosen
+    chosen = _few_or_unequal(evidence) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
+    if "correctness" in metric.needs:
+        chosen &= evidence.rarer_outcomes(metric) >= inference.FEW_OF_PAIRS
+    return chosen & np.isfinite(evidence.values(metric))
+
+
+def _few_or_unequal(evidence: Evidence) -> NDArray[np.bool_]:
+    """Check for each run whether there are few units, or one holds much of all items, so that replicates vary too little."""
+    few = np.full(len(evidence.runs), evidence.units.count < inference.SMALL_SAMPLE)
+    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.LARGEST_SHARE)
+
+
+def _jackknife_of_clusters(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
+    """Compute the intervals of some runs by the jackknife over clusters, shape (2, chosen runs).
+
+    Student's t has the degrees of freedom of the effective number of clusters: few large ones among many small ones count as few.
+    """
+    part = evidence.of_runs(chosen)
+    values = part.values(metric)
+    errors = inference.standard_error(part.pseudo_values(metric, by_cluster=not metric.needs_items(part.conventions)))
+    margin = inference.t_margin(errors, part.effective_units)
+    least, most = mean_range(metric, evidence.conventions)
+    return np.clip(np.stack([values - margin, values + margin]), least, most)
+
+
+def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
     """Compute the intervals of some runs by the bootstrap with an extra question, shape (2, chosen runs)."""
-    return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
+    return extra_question_interval(evidence.of_runs(chosen), metric) if chosen.any() else np.zeros((2, 0))
 
 
-def _of_net_score(evidence: Evidence, metric: Metric) -> Floats:
-    """Compute the intervals of the net score of each run, shape (2, runs)."""
-    (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
+def _of_bounded_mean(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:
+    """Compute the intervals of a mean of items for some runs, shape (2, chosen runs)."""
     columns = evidence.columns(metric)
-    items, earned = (columns[name] for name in metric.reads(evidence.conventions))
+    items = columns["items"]
+    sums = np.nan_to_num(metric.value(columns, evidence.conventions)) * items
     per_unit = items.sum(axis=0) / np.maximum(evidence.units_with(metric), 1)
+    least, most = mean_range(metric, evidence.conventions)
     ends = [
-        np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_unit[run]))
-        for run in range(items.shape[1])
+        np.concatenate(inference.bounded_mean_interval(sums[:, [run]], items[:, run], least, most, per_unit[run]))
+        for run in np.flatnonzero(chosen)
     ]
-    return np.stack(ends, axis=1)
+    return np.stack(ends, axis=1) if ends else np.zeros((2, 0))
+
+
+def mean_range(metric: Metric, conventions: Conventions) -> tuple[float, float]:
+    """Return the least and the greatest value that an item can add to a mean of items."""
+    if metric.thresholded:
+        (cost,) = net_reward(np.ones(1), np.zeros(1), conventions.t)
+        return float(cost), 1.0
+    return metric.low, metric.high
 
 
 def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: Evidence) -> Intervals:
@@ -182,17 +241,17 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     bootstrap, and is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
     Values are in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
-    everywhere if the questions were selected by whether runs answered them correctly.
+    everywhere if the questions were selected by whether runs answered them correctly, or the metric has no intervals.
     """
     return evidence.once(("difference tests", metric), lambda: _difference_tests(evidence, metric))
 
 
 def _difference_tests(evidence: Evidence, metric: Metric) -> Floats:
-    if evidence.selected_by_answers:
+    if evidence.selected_by_answers or metric.no_interval:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
     differences = pair_differences(evidence, metric)
     moved = differences - _own_differences(evidence, metric)
-    errors, counts = difference_errors(evidence, metric)
+    errors, counts = _errors_and_effective_units(evidence, metric)
     p_values = inference.t_test(differences, errors, counts)
     for chosen, low, high in _bootstraps_of_differences(evidence, metric):
         for run in np.flatnonzero(chosen.any(axis=1)):
@@ -232,7 +291,7 @@ def equivalence_tests(evidence: Evidence, metric: Metric, margin: float) -> Equi
     """
     differences = pair_differences(evidence, metric)
     moved = differences - _own_differences(evidence, metric)
-    errors, counts = difference_errors(evidence, metric)
+    errors, counts = _errors_and_effective_units(evidence, metric)
     half = inference.t_margin(errors, counts, EQUIVALENCE_LEVEL)
     p_below, high = inference.one_sided_t_test(differences - margin, errors, counts), differences + half
     tail = (1 - EQUIVALENCE_LEVEL) / 2
@@ -273,7 +332,7 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
     single units. The errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
     of_totals = not metric.needs_items(evidence.conventions)
-    if of_totals or evidence.units.count < inference.SMALL_SAMPLE:
+    if of_totals or _few_or_unequal(evidence).all():
         errors, counts = inference.difference_errors(evidence.pseudo_values(metric, by_cluster=of_totals))
         if evidence.units.count <= MAX_CLUSTERS:
             return errors, counts
@@ -283,32 +342,39 @@ def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Float
     return errors, np.minimum(units[:, None], units[None, :])
 
 
+def _errors_and_effective_units(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Return the same, but clusters of unequal sizes count as their effective number: that is what Student's t needs."""
+    errors, counts = difference_errors(evidence, metric)
+    if evidence.clustered is not None:
+        effective = evidence.effective_units
+        counts = np.minimum(counts, np.minimum(effective[:, None], effective[None, :]))
+    return errors, counts
+
+
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
     """Compute the 95 % interval of the difference between two runs on the same questions: value of ``a`` minus value of ``b``.
 
-    It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
-    from calibration, it is the interval that agrees with ``difference_tests``. Returns both ends, and the number of bootstrap
-    replicates behind them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, or the metric
-    is undefined without one of them.
+    It is the t interval of which ``difference_tests`` has the p-value. With few errors or right answers, and for distances from
+    calibration, it is the union with that of the bootstrap. Returns both ends, and the number of bootstrap replicates behind
+    them, 0 for the jackknife. The ends are NaN where both runs differ by the same on all units, the metric is undefined without
+    one of them, or it has no intervals.
     """
+    if metric.no_interval:
+        return math.nan, math.nan, 0
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
     bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]
-    if not bootstraps and pair.units_with(metric).min() >= inference.SMALL_SAMPLE:
-        replicates = pair.replicates(metric)
-        ends = percentile_interval((replicates[:, first] - replicates[:, second])[:, None])
-        (low,), (high,), (count,) = ends
-    else:
-        difference = np.subtract(*pair.values(metric)[[first, second]])
-        errors, counts = difference_errors(pair, metric)
-        margin = inference.t_margin(errors[first, second], counts[first, second])
-        low, high, count = difference - margin, difference + margin, REPLICATES if bootstraps else 0
-        for lower, upper in bootstraps:
-            lowest, highest = _ends_of_difference(lower, upper, first, second)
-            low, high = np.fmin(low, lowest), np.fmax(high, highest)
+    difference = np.subtract(*pair.values(metric)[[first, second]])
+    errors, counts = _errors_and_effective_units(pair, metric)
+    margin = inference.t_margin(errors[first, second], counts[first, second])
+    low, high = difference - margin, difference + margin
+    for lower, upper in bootstraps:
+        lowest, highest = _ends_of_difference(lower, upper, first, second)
+        low, high = np.fmin(low, lowest), np.fmax(high, highest)
     if not high - low > math.sqrt(TIED):  # rounding of a variance, whose root is the error
         return math.nan, math.nan, 0
-    return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)
+    low, high = inference.with_zero_of_few(low, high, counts[first, second])
+    return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), REPLICATES if bootstraps else 0
 
 
 def _ends_of_difference(lower: Floats, upper: Floats, first: int, second: int) -> tuple[float, float]:
@@ -337,13 +403,26 @@ def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) 
     return ends
 
 
+def outcomes_to_spare(evidence: Evidence, metric: Metric) -> Ints:
+    """Return how many units each run can lose before a difference rests on few errors or right answers, shape (runs,).
+
+    Of metrics that do not need correctness, before it rests on few units. Below 0 where it does already.
+    """
+    if "correctness" in metric.needs:
+        return evidence.rarer_outcomes(metric) - inference.FEW_OF_PAIRS
+    return evidence.units_with(metric) - inference.SMALL_SAMPLE
+
+
 def extra_question_margins(evidence: Evidence, metric: Metric) -> Floats:
     """Return how far ends of intervals by an extra question are below and above the values of runs, at least 0, shape (2, runs).
 
-    NaN for a run that does not rest on few questions, errors or right answers, and for a metric that the extra question does not
-    suit.
+    NaN for a run that does not rest on few errors or right answers, see ``outcomes_to_spare``, and for a metric that the extra
+    question does not suit.
     """
     margins = np.full((2, len(evidence.runs)), np.nan)
-    few = rests_on_few(evidence, metric) & (metric.of_items and not metric.distance)
-    margins[:, few] = np.abs(_with_extra_question(evidence, metric, few) - evidence.values(metric)[few])
+    if not metric.of_items or metric.distance:
+        return margins
+    few = (outcomes_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
+    ends = _of_bounded_mean if metric.mean_of_items else _with_extra_question
+    margins[:, few] = np.abs(ends(evidence, metric, few) - evidence.values(metric)[few])
     return margins

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.fft import irfft, prev_fast_len, rfft
+from scipy.special import ndtri  # of a normal distribution; scipy.stats is slow to load
 
-from clueline.queries.engine.bootstrap import SEED, SIGNIFICANCE, TIED
-from clueline.queries.engine.inference import FLIPS, Bools, sign_flips
-from clueline.queries.engine.run_columns import sum_by_place
-from clueline.queries.metrics.kernels.arrays import Ints
+from clueline.queries.engine.bootstrap import SEED, SIGNIFICANCE
+from clueline.queries.engine.inference import Bools
 from clueline.queries.metrics.metric import Floats
 
-EXACT = 9  # decimals of a sum by the fast Fourier transform that are sure
+DRAWS = 4000  # of the smallest p-value of many tests
+TESTS_AT_ONCE = 500  # whose sums are in memory at a time
 
 
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
@@ -46,120 +45,30 @@ def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
     return letters
 
 
-def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
-    """Compute p-values of many tests, raw and adjusted for all of them by the distribution of their maximum.
+def adjusted_for_all(p_values: Floats, influences: Floats, seed: int = SEED, draws: int = DRAWS) -> Floats:
+    """Adjust two-sided p-values of many tests for all of them together, by the distribution of the smallest one.
 
-    ``observed`` has shape (tests,); larger is more evidence, NaN is a test that cannot be performed. ``null`` are the statistics
-    under each flip or permutation, shape (flips, tests). P-values are in (0, 1], or NaN. Source: Westfall & Young 1993, algorithm
-    2.8 (single step); one is added to both counts (Phipson & Smyth 2010).
+    Where all null hypotheses are true, the tests are taken to be as correlated as the sums of their influences. All tests share
+    the draws, in which units get random normal weights, so that any overlap of parts and any similarity of runs counts. No result
+    is below the unadjusted p-value, nor below 1 / (1 + ``draws``).
+
+    ``p_values`` have shape (tests,), NaN for a test that cannot be performed. ``influences`` of units on the estimates of tests,
+    shape (units, tests), are as in ``inference.influences``. Source: Westfall & Young 1993 (single step); Hothorn, Bretz &
+    Westfall 2008; Chernozhukov, Chetverikov & Kato 2013 (the multiplier bootstrap).
     """
-    known = np.isfinite(observed)
-    raw, adjusted = np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
-    if known.any():
-        statistics = np.nan_to_num(null[:, known], nan=-np.inf)
-        reached = observed[known] - TIED
-        raw[known] = (1 + (statistics >= reached).sum(axis=0)) / (1 + len(null))
-        largest = np.sort(statistics.max(axis=1))
-        adjusted[known] = (1 + len(largest) - np.searchsorted(largest, reached, side="left")) / (1 + len(null))
-    return raw, adjusted
-
-
-def permuted_labels_test(
-    scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS, own_parts: Bools | None = None
-) -> tuple[Floats, Floats]:
-    """Test whether scores in a part of the questions differ from those over all questions, for many parts and runs at once.
-
-    The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
-    overlap of the parts and any similarity of the runs.
-
-    There are at least ``flips`` permutations: shifts of the questions in random orders, by blocks of questions where there are
-    more than ``flips``; the few that make no whole block stay in their places. Shifts form a group, and orders are drawn at
-    random, so the p-values are exact (Hemerik & Goeman 2018). The sums over a part after every shift are one correlation,
-    computed by the fast Fourier transform.
-
-    ``scores``, for example jackknife pseudo-values of a loss, have shape (questions, runs); NaN is missing. ``parts`` has shape
-    (parts, questions), ``own_parts``, which differ between runs, shape (own parts, questions, runs). ``testable`` and the raw and
-    adjusted two-sided p-values have shape (parts + own parts, runs); NaN is not tested.
-    """
-    questions, runs = scores.shape
-    if own_parts is None:
-        own_parts = np.zeros((0, questions, runs), dtype=bool)
-    random = np.random.default_rng((seed, questions))
-    block = max(1, questions // (flips + 1))
-    shifts = questions if block == 1 else prev_fast_len(questions // block, real=True)
-    moved, fixed = np.split(random.permutation(questions), [shifts * block])
-    others = [random.permutation(moved) for _ in range(-(-(flips + 1) // shifts) - 1)]
-    orders = np.array([moved, *others]).reshape(-1, shifts, block)
-    mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(np.isfinite(scores).sum(axis=0), 1)
-    centred = np.nan_to_num(scores - mean)
-    spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
-    unit = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > TIED).T
-
-    def sums(labels: Bools, values: Floats) -> Floats:
-        """Sum values, shape (k, questions), over each part after each permutation, shape (permutations, parts, k)."""
-        of_labels = np.conj(rfft(labels[:, orders[0]], axis=1)).transpose(1, 0, 2)
-        of_values = rfft(values[:, orders], axis=2).transpose(2, 3, 0, 1)
-        products = of_labels @ of_values.reshape(*of_values.shape[:2], -1)
-        totals = irfft(products, shifts, axis=0).reshape(shifts, len(labels), len(values), len(orders))
-        totals = np.moveaxis(totals, -1, 0).reshape(orders[..., 0].size, len(labels), len(values))
-        return np.asarray(totals + labels[:, fixed] @ values[:, fixed].T)
-
-    own = [sums(own_parts[..., run], unit[run : run + 1]) for run in range(runs)]
-    inside = np.concatenate([np.tile(parts.sum(axis=1)[:, None], runs), own_parts.sum(axis=1)])
-    # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
-    deviation = np.sqrt(inside * (questions - inside) / questions)
-    weights = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    statistics = np.abs(weights * np.concatenate([sums(parts, unit), np.concatenate(own, axis=2)], axis=1))
-    return _p_values(statistics, testable, EXACT)  # the first permutation changes nothing
-
-
-def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
-    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``."""
-    scores = np.nan_to_num(scores)
-    statistics = np.abs(np.stack([sign_flips(scores * part[:, None], seed, flips) for part in parts], axis=1))
-    size = np.sqrt(np.einsum("pq,qr->pr", parts, scores**2))
-    return _p_values(np.divide(statistics, size, out=np.zeros_like(statistics), where=size > TIED), testable)
-
-
-def unit_flips_test(
-    scores: Floats,
-    parts: Sequence[Bools],
-    testable: Bools,
-    unit: Ints,
-    *,
-    against_whole: bool,
-    seed: int = SEED,
-    flips: int = FLIPS,
-) -> tuple[Floats, Floats]:
-    """Test parts of the questions where clusters of questions are the units, for many parts and runs at once.
-
-    The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of a
-    cluster are flipped together. The mean in a part is compared with 0 or, if ``against_whole``, with the mean over all
-    questions. Parts have shape (questions, 1), or (questions, runs) if they differ between runs, and ``unit`` is that of each
-    question, from 0; the rest is as in ``sign_flips_test``. Source: Cameron, Gelbach & Miller 2008 (the wild cluster bootstrap
-    with the null hypothesis imposed).
-    """
-    known, units = np.isfinite(scores), int(unit.max(initial=-1)) + 1
-    scores = np.nan_to_num(scores)
-    if against_whole:
-        scores = np.where(known, scores - scores.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
-    whole = sum_by_place(scores, unit, units)
-    of_parts = []
-    for part in parts:
-        sums = sum_by_place(scores * part, unit, units)
-        if against_whole:  # the mean over all questions is estimated from the same clusters
-            sums = sums - (known & part).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
-        size = np.sqrt((sums**2).sum(axis=0))
-        of_parts.append(np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED))
-    return _p_values(np.abs(sign_flips(np.stack(of_parts, axis=1), seed, flips)), testable)
-
-
-def _p_values(statistics: Floats, testable: Bools, decimals: int | None = None) -> tuple[Floats, Floats]:
-    """Compute ``max_t`` of statistics of the data, first, and of each flip or permutation; NaN where not testable."""
-    raw, adjusted = np.full(testable.shape, np.nan), np.full(testable.shape, np.nan)
-    tested = statistics[:, testable] if decimals is None else np.round(statistics[:, testable], decimals)
-    raw[testable], adjusted[testable] = max_t(tested[0], tested[1:])
-    return raw, adjusted
+    adjusted = np.full_like(p_values, np.nan)
+    known = np.flatnonzero(np.isfinite(p_values))
+    weights = np.random.default_rng((seed, len(influences))).standard_normal((draws, len(influences)), dtype=np.float32)
+    largest = np.zeros(draws)
+    for first in range(0, len(known), TESTS_AT_ONCE):
+        part = influences[:, known[first : first + TESTS_AT_ONCE]]
+        size = np.sqrt((part**2).sum(axis=0))
+        scaled = np.divide(part, size, out=np.zeros_like(part), where=size > 0).astype(np.float32)
+        largest = np.maximum(largest, np.abs(weights @ scaled).max(axis=1))
+    reached = -ndtri(p_values[known] / 2)
+    above = draws - np.searchsorted(np.sort(largest), reached, side="left")
+    adjusted[known] = np.maximum((1 + above) / (1 + draws), p_values[known])
+    return adjusted
 
 
 def holm(p_values: Floats, families: int = 1) -> Floats:

@@ -188,6 +188,10 @@ def metric_cells(
 
 
 def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, several: NDArray[np.bool_]) -> None:
+    if metric.no_interval:
+        for cell in cells:
+            cell.no_interval = None if cell.value is None else metric.no_interval
+        return
     intervals, adjusted = metric_intervals(evidence, metric), adjusted_means(evidence, metric)
     replicates = evidence.replicates(metric) if adjusted is None else adjusted.replicates
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(replicates)))
@@ -215,7 +219,7 @@ def _add_adjusted_interval(cell: MetricCell, width: float) -> None:
 
 def _add_letters(cells: list[MetricCell], metric: Metric, evidence: Evidence, metrics: int, several: NDArray[np.bool_]) -> None:
     """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics, where any can be tested."""
-    if not metric.ranks or not _comparable(evidence) or evidence.selected_by_answers:
+    if not metric.ranks or metric.no_interval or not _comparable(evidence) or evidence.selected_by_answers:
         return
     different = pairs_that_differ(difference_tests(evidence, metric), metrics)
     differences = pair_differences(evidence, metric)

@@ -204,6 +204,7 @@ class Metric(MetricFacts):
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
         of_accuracy: whether it is a function of the accuracy alone, largest at 1/2, whose interval gives that of the metric.
+        no_interval: why no interval of it holds what it says, so that it has neither intervals nor tests; empty where some does.
         fitted: whether bins or a curve are fitted to the same answers, so that noise moves it in one direction.
         extremes: for a mean over items, a function from their correctness, shape (n,), to the least and the greatest value that
             an item without a confidence could have.
@@ -237,6 +238,7 @@ class Metric(MetricFacts):
     variant: bool = False
     interval_of: str | None = None
     of_accuracy: bool = False
+    no_interval: str = ""
     fitted: bool = False
     extremes: Extremes | None = None
     bounds: Callable[[Floats, Floats, Floats], Bounds] | None = None
@@ -265,6 +267,11 @@ class Metric(MetricFacts):
     def by_sample(self) -> bool:
         """Whether it is computed for each sample of a question and averaged within the question first."""
         return self.level == "question" and self.single
+
+    @property
+    def mean_of_items(self) -> bool:
+        """Whether it is a mean over items of a value between ``low`` and ``high``, or of ``net_reward``, computed from totals."""
+        return self.mean and self.level == "item" and self.counts == "items" and self.pairs is None
 
     @property
     def of_items(self) -> bool:

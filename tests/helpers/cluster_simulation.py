@@ -8,37 +8,56 @@ from scipy.special import expit, ndtri
 
 from clueline.queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
 from clueline.queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from clueline.queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
 from clueline.queries.engine.reliability_diagrams import reliability_diagrams
 from clueline.queries.engine.units import Units
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.metrics.kernels.calibration_tests import calibration_tests
 from clueline.queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
+from clueline.queries.slices import adjusted_p_values, measure_parts
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, Study
 
 CLUSTERS, EACH = 60, 5
 SHARED = 0.8  # correlation of the right answers of a cluster, on the scale of a normal draw
 TOGETHER = 40  # simulated runs at a time
-FLIPS = 400
 KEYS = ("accuracy", "brier", "auroc", "overconfidence", "net_score")
 
 
 def clustered_runs(random, runs, clusters=CLUSTERS, each=EACH):
     """Return confidence and correctness of independent calibrated runs, shape (runs, clusters * each) each."""
-    shape = (runs, clusters, each)
-    confidence = expit(0.5 + 0.9 * random.normal(size=(runs, clusters, 1)) + 0.7 * random.normal(size=shape))
-    draw = np.sqrt(SHARED) * random.normal(size=(runs, clusters, 1)) + np.sqrt(1 - SHARED) * random.normal(size=shape)
-    correct = (draw < ndtri(confidence)).astype(float)
-    return confidence.reshape(runs, -1), correct.reshape(runs, -1)
+    return runs_of_clusters(random, runs, np.repeat(np.arange(clusters), each))
+
+
+def runs_of_clusters(random, runs, unit):
+    """Return the same where ``unit`` is the cluster of each question, shape (questions,)."""
+    shape = (runs, len(unit))
+
+    def normal():
+        return random.normal(size=(runs, unit[-1] + 1))[:, unit]
+
+    confidence = expit(0.5 + 0.9 * normal() + 0.7 * random.normal(size=shape))
+    draw = np.sqrt(SHARED) * normal() + np.sqrt(1 - SHARED) * random.normal(size=shape)
+    return confidence, (draw < ndtri(confidence)).astype(float)
+
+
+def zipf_units(clusters, questions):
+    """Return the cluster of each question, where sizes of clusters are proportional to 1, 1/2, 1/3, ...: at least 1."""
+    shares = 1 / np.arange(1, clusters + 1)
+    return np.repeat(np.arange(clusters), np.maximum(np.rint(questions * shares / shares.sum()), 1).astype(int))
 
 
 def clustered_evidence(confidence, correct, each=EACH, clustered=True):
     """Return evidence of runs with single-shot questions, of which ``each`` neighbours are a cluster."""
+    return evidence_of_clusters(confidence, correct, np.arange(confidence.shape[1]) // each if clustered else None)
+
+
+def evidence_of_clusters(confidence, correct, unit):
+    """Return evidence of runs with single-shot questions in clusters; None where each is on its own."""
     evidence = evidence_of(tuple(part[..., None] for part in (confidence, correct, np.zeros_like(correct))))
-    unit = np.arange(confidence.shape[1]) // each
+    if unit is None:
+        return evidence
     keys = np.array([f"cluster {index}" for index in range(unit[-1] + 1)], dtype=object)
-    return replace(evidence, clustered=Units("packet", keys, unit)) if clustered else evidence
+    return replace(evidence, clustered=Units("packet", keys, unit))
 
 
 def coverage(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -67,6 +86,42 @@ def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurem
     for key, pairs in rejected.items():
         claim = _claim("two equal runs: p < .05", clustered)
         yield Measurement(claim, _setting(key, clusters), SIGNIFICANCE, float(np.mean(pairs)), len(pairs), "test")
+
+
+UNEQUAL = {
+    "21 clusters of 36": np.repeat(np.arange(21), 36),
+    "40 clusters of Zipf sizes, 400 questions": zipf_units(40, 400),
+    "80 clusters of Zipf sizes, 800 questions": zipf_units(80, 800),
+}
+UNEQUAL_KEYS = ("accuracy", "brier", "overconfidence", "net_score", "mean_confidence", "hmr", "macro_ce", "auroc", "ece", "ks")
+
+
+def few_or_unequal_clusters(runs, seed, settings=tuple(UNEQUAL), keys=UNEQUAL_KEYS) -> Iterator[Measurement]:
+    """Measure how often intervals contain the true value, and equal runs differ with p < .05; neighbours make pairs."""
+    random = np.random.default_rng(seed)
+    whole = evidence_of_clusters(*(part.reshape(1, -1) for part in clustered_runs(random, 400)), None)
+    for setting in settings:
+        unit, held, width, rejected = UNEQUAL[setting], *(dict.fromkeys(keys, 0.0) for _ in range(3))
+        sizes = np.bincount(unit)
+        words = f"{setting} ({sizes.sum() ** 2 / (sizes**2).sum():.1f} effective clusters)"
+        for _ in range(runs // TOGETHER):
+            evidence = evidence_of_clusters(*runs_of_clusters(random, TOGETHER, unit), unit)
+            for key in keys:
+                metric = CATALOGUE[key]
+                true = 0.0 if metric.distance else whole.values(metric)[0]
+                ends = metric_intervals(evidence, metric)
+                held[key] += int(((ends.low <= true) & (true <= ends.high)).sum())
+                width[key] += (ends.high - ends.low).sum()
+                first = np.arange(0, TOGETHER, 2)
+                rejected[key] += (difference_tests(evidence, metric)[first, first + 1] < SIGNIFICANCE).sum()
+        total = runs // TOGETHER * TOGETHER
+        for key in keys:
+            mean = f"mean width {width[key] / total:.3f}"
+            yield Measurement("interval, by cluster", f"{key}, {words} ({mean})", LEVEL, held[key] / total, total)
+            pairs = f"{key}, {words}"
+            yield Measurement(
+                "two equal runs: p < .05, by cluster", pairs, SIGNIFICANCE, 2 * rejected[key] / total, total // 2, "test"
+            )
 
 
 def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -108,20 +163,12 @@ def _significant(boards, seed, clustered, against_whole, clusters):
     random, significant = np.random.default_rng(seed), []
     questions = np.arange(clusters * EACH)
     unit = questions // EACH
-    parts = np.stack([*(unit % 6 == part for part in range(6)), *(questions % 4 == part for part in range(4))])
-    testable = np.ones((len(parts), 3), dtype=bool)
-    for board in range(boards):
-        confidence, correct = clustered_runs(random, 4, clusters)
-        scores = ((confidence - correct) ** 2).T
-        scores = scores[:, :3] if against_whole else scores[:, :3] - scores[:, [3]]
-        if clustered:
-            _, adjusted = unit_flips_test(
-                scores, parts[..., None], testable, unit, against_whole=against_whole, seed=board, flips=FLIPS
-            )
-        else:
-            test = permuted_labels_test if against_whole else sign_flips_test
-            _, adjusted = test(scores, parts, testable, seed=board, flips=FLIPS)
-        significant.append(bool((adjusted <= SIGNIFICANCE).any()))
+    parts = [*(unit % 6 == part for part in range(6)), *(questions % 4 == part for part in range(4))]
+    against = None if against_whole else np.full(4, 3)
+    for _ in range(boards):
+        evidence = clustered_evidence(*clustered_runs(random, 4, clusters), clustered=clustered)
+        measured = measure_parts(evidence, CATALOGUE["brier"], [part[:, None] for part in parts], against)
+        significant.append(bool((adjusted_p_values(measured) < SIGNIFICANCE).any()))
     return float(np.mean(significant))
 
 
@@ -146,6 +193,7 @@ ABOUT = "Questions of a cluster depend on each other. What would be claimed over
 STUDIES = (
     Study(_study(coverage), 2000, f"Intervals. {ABOUT}"),
     Study(_study(equal_pairs), 400, f"Tests of five pairs of equal runs on each board. {ABOUT}"),
+    Study(few_or_unequal_clusters, 2000, f"Few or unequal clusters. {ABOUT}"),
     Study(_study(calibrated_runs), 2000, f"Tests of calibrated runs. {ABOUT}"),
     Study(_study(bands), 2000, f"Bands, which should contain the isotonic curve of a calibrated run. {ABOUT}"),
     Study(_study(slices), 1000, f"Families of tests. {ABOUT}"),

@@ -6,15 +6,13 @@ import numpy as np
 
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
-from clueline.queries.engine.multiple_comparisons import permuted_labels_test
 from clueline.queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
 from clueline.queries.metrics import CATALOGUE
-from clueline.queries.slices import MIN_QUESTIONS, THIRDS
+from clueline.queries.slices import THIRDS, adjusted_p_values, measure_parts
 from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement
 
 SIZES, RUNS = (20, 60, 200), (3, 8, 20)
-FLIPS = 199
 SLOPE = CATALOGUE["hard_easy_slope"]
 OF_OTHERS, OF_ALL = "difficulty of other models", "difficulty of all runs, its own answers too"
 
@@ -78,24 +76,21 @@ def difficulty_slices(boards, seed, sizes=(60, 200), runs=(4, 8)):
         for questions in sizes:
             for count in runs:
                 random, significant = np.random.default_rng((seed, questions, count)), dict.fromkeys((OF_OTHERS, OF_ALL), 0)
-                for number in range(boards):
+                for _ in range(boards):
                     confidence, correct = simulate(random, count, questions)
                     by_run = [difficulties(correct, run) for run in range(count)]
                     for name in significant:
                         difficulty = np.array([of_run[name] for of_run in by_run]).T
-                        significant[name] += _any_third_differs((confidence - correct).T, difficulty, number)
+                        significant[name] += _any_third_differs(confidence, correct, difficulty)
                 for name, times in significant.items():
                     setting = f"{who}, {count} models, {questions} questions"
                     claim = _claim("slices: any third of difficulty differs", name)
                     yield Measurement(claim, setting, SIGNIFICANCE, times / boards, boards, "family of tests")
 
 
-def _any_third_differs(gap, difficulty, seed):
-    """Check whether any p-value is below .05; gap and difficulty have shape (questions, runs)."""
-    thirds = np.array([(difficulty >= low) & (difficulty <= high) for low, high in pairwise(THIRDS)])
-    inside, none = thirds.sum(axis=1), np.zeros((0, len(gap)), dtype=bool)
-    testable = (inside >= MIN_QUESTIONS) & (len(gap) - inside >= MIN_QUESTIONS)
-    if not testable.any():
-        return False
-    _, adjusted = permuted_labels_test(gap, none, testable, seed, FLIPS, own_parts=thirds)
-    return bool(np.nanmin(adjusted) < SIGNIFICANCE)
+def _any_third_differs(confidence, correct, difficulty):
+    """Check whether any adjusted p-value is below .05; difficulty has shape (questions, runs), the others the reverse."""
+    thirds = [(difficulty >= low) & (difficulty <= high) for low, high in pairwise(THIRDS)]
+    evidence = evidence_of(tuple(part[..., None] for part in (confidence, correct, np.zeros_like(correct))))
+    adjusted = adjusted_p_values(measure_parts(evidence, CATALOGUE["overconfidence"], thirds, None))
+    return bool((adjusted < SIGNIFICANCE).any())

@@ -17,10 +17,10 @@ TOGETHER = 50  # simulated runs at a time
 PAIRS_TOGETHER = 10  # the engine compares all runs with each other
 KEYS = (
     "accuracy", "brier", "overconfidence", "net_score", "hmr", "macro_ce", "auroc", "log_score", "aurc", "correlation",
-    "calscore", "uncertainty", "resolution", "ece", "max_ce",
+    "calscore", "uncertainty", "resolution", "ece",
     "prr", "corp_dsc", "ks",  # take as much time as all others together
 )  # fmt: skip
-PAIRED = ("accuracy", "brier", "overconfidence", "hmr", "auroc", "ece", "max_ce", "reliability", "ks", "corp_mcb")
+PAIRED = ("accuracy", "brier", "overconfidence", "hmr", "auroc", "ece", "reliability", "ks", "corp_mcb")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from clueline.queries.engine.bootstrap import LEVEL
 from clueline.queries.metrics import Conventions
-from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean
+from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, typical_error
 from clueline.queries.reviewed_samples import MEANS
 from tests.helpers.simulation import Measurement
 
@@ -78,3 +78,46 @@ def reviewed_means(runs, seed, settings=SETTINGS):
             "interval with reviewed answers", f"{setting} (mean width {width / runs:.3f})", LEVEL, held / runs, runs
         )
         yield Measurement("(interval of the judge's grades)", setting, LEVEL, by_judge / runs, runs)
+
+
+# Numbers of answers to a question: uniform from 1 to 10; mostly few, up to 100 (Zipf); 1 or, to a tenth of the questions, 30.
+NUMBERS = {
+    "1 to 10": lambda random, questions: random.integers(1, 11, questions),
+    "Zipf": lambda random, questions: np.minimum(random.zipf(1.7, questions), 100),
+    "1 or 30": lambda random, questions: np.where(random.random(questions) < 0.1, 30, 1),
+}
+UNEQUAL = [(kind, harder, reviewed) for kind in NUMBERS for harder in (False, True) for reviewed in (40, 100)]
+
+
+def unequal_numbers(runs, seed, settings=UNEQUAL):
+    """Measure the same for the accuracy where questions have unequal numbers of answers, and those with many may be harder.
+
+    The judge errs on a tenth of the answers.
+    """
+    for kind, harder, reviewed in settings:
+        random = np.random.default_rng((seed, reviewed))
+        _, _, right, _ = _unequal_answers(random, 400_000, kind, harder)
+        truth, held, width = right.mean(), 0, 0.0
+        for _ in range(runs):
+            numbers, question, right, judged = _unequal_answers(random, QUESTIONS, kind, harder)
+            drawn = random.permutation(QUESTIONS)[:reviewed]
+            weight = numbers[drawn].astype(float)
+            place = (np.cumsum(numbers) - numbers)[drawn] + (random.random(reviewed) * weight).astype(int)
+            result = prediction_powered_mean(
+                np.bincount(question, judged, QUESTIONS), numbers.astype(float), drawn,
+                weight * right[place], weight * judged[place], weight, typical_error(weight, weight), LEVEL,
+            )  # fmt: skip
+            held += result.low <= truth <= result.high
+            width += min(result.high, 1.0) - max(result.low, 0.0)
+        answers_of = f"{kind} answers to a question{', harder where there are many' if harder else ''}"
+        setting = f"accuracy, true {truth:.2f}, {answers_of}, {reviewed} reviewed (mean width {width / runs:.3f})"
+        yield Measurement("interval with reviewed answers", setting, LEVEL, held / runs, runs)
+
+
+def _unequal_answers(random, questions, kind, harder):
+    """Return numbers of answers, shape (questions,), and the question, grade and judge's grade of each answer."""
+    numbers = NUMBERS[kind](random, questions)
+    ease = 1 + random.normal(size=questions) - (0.4 * np.log(numbers) if harder else 0.0)
+    question = np.repeat(np.arange(questions), numbers)
+    right = (random.random(len(question)) < logistic(ease)[question]).astype(float)
+    return numbers, question, right, np.where(random.random(len(question)) < 0.1, 1 - right, right)

@@ -14,7 +14,7 @@ import numpy as np
 from clueline.queries.engine import bootstrap, inference
 from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
-from clueline.queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
+from clueline.queries.engine.multiple_comparisons import compact_letters, holm
 from clueline.queries.metrics import VARIANTS
 from clueline.queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
@@ -382,28 +382,6 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
         yield Measurement(
             "8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards, "family of tests"
         )
-
-
-def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
-    """Measure how often any part of any run is called different, for equal runs and arbitrary parts."""
-    for questions, count in product(sizes, clues):
-        random = np.random.default_rng((seed, questions, count))
-        whole = against = 0
-        for index in range(boards):
-            c, y = board(random, runs, questions, count)
-            brier = ((c - y) ** 2).mean(axis=-1)
-            category, third = random.integers(0, 6, questions), random.integers(0, 3, questions)
-            parts = [category == k for k in range(6)] + [third == k for k in range(3)]
-            parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
-            large = np.array([part for part in parts if part.sum() >= 8])
-            testable = np.ones((len(large), runs), bool)
-            whole += np.nanmin(permuted_labels_test(brier.T, large, testable, index, flips)[1]) < 0.05
-            others = (brier[1:] - brier[0]).T
-            against += np.nanmin(sign_flips_test(others, large, testable[:, 1:], index, flips)[1]) < 0.05
-        setting = words(questions, count, f"{len(large)} parts", f"{runs} runs")
-        for other, hits in (("the whole", whole), ("another run's", against)):
-            claim = f"slices: any part differs from {other}"
-            yield Measurement(claim, setting, 0.05, hits / boards, boards, "family of tests")
 
 
 def variant_intervals(boards, seed, settings, runs=10):

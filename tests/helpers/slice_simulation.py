@@ -1,13 +1,15 @@
 """Parts of the questions against the whole, or against another run: whether their intervals hold, by simulation."""
 
+from itertools import product
+
 import numpy as np
 
-from clueline.queries.engine.bootstrap import LEVEL
+from clueline.queries.engine.bootstrap import LEVEL, SIGNIFICANCE
 from clueline.queries.metrics import CATALOGUE
-from clueline.queries.slices import measure_parts
+from clueline.queries.slices import MIN_QUESTIONS, adjusted_p_values, measure_parts
 from tests.helpers.few_errors_simulation import CONFIDENCES, simulated_runs
 from tests.helpers.simulated_evidence import evidence_of
-from tests.helpers.simulation import Measurement, board
+from tests.helpers.simulation import Measurement, board, words
 
 ELSEWHERE, IN_SLICE = 0.2, 0.8  # overconfidence of a run, on the log-odds scale
 TOGETHER = 40  # simulated boards of two runs at a time
@@ -15,6 +17,61 @@ REPLICATES = 400
 TRUTH = 100_000  # questions from which true values are computed
 KEYS = ("accuracy", "brier", "overconfidence")
 AGAINST = ("the whole", "another run")
+
+
+SURER_REST = ((100, 10), (300, 30), (1000, 50))  # questions, and how many of these are in the part
+IN_PART, IN_REST = (0.6, 0.8), 0.97  # confidences
+
+
+def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8):
+    """Measure how often any part of any run is called different, for equal runs and arbitrary parts."""
+    for questions, count in product(sizes, clues):
+        random = np.random.default_rng((seed, questions, count))
+        hits = dict.fromkeys((True, False), 0)
+        for _ in range(boards):
+            confidence, correct = board(random, runs, questions, count)
+            category, third = random.integers(0, 6, questions), random.integers(0, 3, questions)
+            parts = [category == k for k in range(6)] + [third == k for k in range(3)]
+            parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
+            large = [part[:, None] for part in parts if part.sum() >= MIN_QUESTIONS]
+            evidence = evidence_of((confidence, correct, np.zeros_like(correct)))
+            for whole in hits:
+                against = None if whole else np.zeros(runs, dtype=int)
+                measured = measure_parts(evidence, CATALOGUE["brier"], large, against)
+                hits[whole] += bool((adjusted_p_values(measured) < SIGNIFICANCE).any())
+        setting = words(questions, count, f"{len(large)} parts", f"{runs} runs")
+        for whole, other in ((True, "the whole"), (False, "another run's")):
+            claim = f"slices: any part differs from {other}"
+            yield Measurement(claim, setting, SIGNIFICANCE, hits[whole] / boards, boards, "family of tests")
+
+
+def surer_rest(boards, seed, settings=SURER_REST, key="overconfidence"):
+    """Measure how often a part of a calibrated run differs from the whole with p < .05, where the rest varies much less."""
+    for questions, part in settings:
+        random = np.random.default_rng((seed, questions))
+        confidence = np.full((boards, questions), IN_REST)
+        confidence[:, :part] = random.uniform(*IN_PART, (boards, part))
+        correct = (random.random(confidence.shape) < confidence).astype(float)
+        evidence = evidence_of(tuple(array[..., None] for array in (confidence, correct, np.zeros_like(correct))))
+        measured = measure_parts(evidence, CATALOGUE[key], [(np.arange(questions) < part)[:, None]], None)
+        share = float((measured.p_values[measured.testable] < SIGNIFICANCE).mean())
+        setting = f"{key}, {part} of {questions} questions at .6 to .8, the rest at .97"
+        yield Measurement("slices: a part of a calibrated run, p < .05", setting, SIGNIFICANCE, share, boards, "test")
+
+
+def five_categories(boards, seed, questions=300, runs=4):
+    """Measure how often any of five categories of any calibrated run is called different."""
+    random, hits = np.random.default_rng(seed), 0
+    for _ in range(boards):
+        confidence = random.beta(4, 1.5, (runs, questions))
+        correct = (random.random(confidence.shape) < confidence).astype(float)
+        category = random.integers(0, 5, questions)
+        evidence = evidence_of(tuple(array[..., None] for array in (confidence, correct, np.zeros_like(correct))))
+        masks = [(category == k)[:, None] for k in range(5)]
+        measured = measure_parts(evidence, CATALOGUE["overconfidence"], masks, None)
+        hits += bool((adjusted_p_values(measured) < SIGNIFICANCE).any())
+    setting = f"overconfidence, five categories, {questions} questions, {runs} calibrated runs"
+    yield Measurement("slices: any part differs from the whole", setting, SIGNIFICANCE, hits / boards, boards, "family of tests")
 
 
 def _surer(random, questions, clues):

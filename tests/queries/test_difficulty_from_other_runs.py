@@ -5,14 +5,14 @@ import pytest
 
 from clueline.queries.compare import compare
 from clueline.queries.engine.gather import gather
-from clueline.queries.engine.multiple_comparisons import permuted_labels_test
 from clueline.queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
 from clueline.queries.hard_easy_effect import difficulty
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.selection import Selection
-from clueline.queries.slices import slices
+from clueline.queries.slices import measure_parts, slices
 from tests.helpers.bundle_factory import table, write
+from tests.helpers.simulated_evidence import evidence_of, simulated
 
 SLOPE = CATALOGUE["hard_easy_slope"]
 
@@ -148,12 +148,10 @@ def test_against_another_run_no_part_is_of_difficulty(snapshot):
     assert "leave out the answers of both" in result.untested
 
 
-@pytest.mark.parametrize("runs", [3, 6])
-def test_equal_own_parts_are_like_shared_ones(runs):
-    chance = np.random.default_rng(runs)
-    scores, parts = chance.normal(size=(40, runs)), chance.random((5, 40)) < 0.4
-    testable = np.ones((5, runs), bool)
-    own = np.repeat(parts[2:, :, None], runs, axis=2)
-    divided = permuted_labels_test(scores, parts[:2], testable, flips=200, own_parts=own)
-    for values, expected in zip(divided, permuted_labels_test(scores, parts, testable, flips=200), strict=True):
-        np.testing.assert_allclose(values, expected)
+def test_parts_that_are_the_same_for_every_run_are_like_shared_ones():
+    evidence = evidence_of(simulated(3, 60, seed=2))
+    shared = (np.arange(60) < 20)[:, None]
+    for key in ("brier", "overconfidence"):
+        one, each = (measure_parts(evidence, CATALOGUE[key], [mask], None) for mask in (shared, np.repeat(shared, 3, axis=1)))
+        for values, expected in zip(each, one, strict=True):
+            np.testing.assert_allclose(values, expected)

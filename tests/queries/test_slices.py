@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
+from clueline.data.store import open_store
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.multiple_comparisons import DRAWS
 from clueline.queries.hard_easy_effect import difficulty
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE
@@ -80,8 +82,22 @@ def test_p_values_are_adjusted_for_all_slices_tested(bundled):
     assert raw == sorted(raw)
     assert all(0 < p <= q <= 1 for p, q in zip(raw, adjusted, strict=True))
     assert adjusted != raw
-    # The parts of these forecasters certainly differ, and no p-value is below the minimum of the permutations.
-    assert min(adjusted) == min(raw) < 0.01
+    # The parts of these forecasters certainly differ, and no adjusted p-value is below the share of one of the draws.
+    assert min(raw) < min(adjusted) == pytest.approx(1 / (1 + DRAWS))
+
+
+@pytest.mark.parametrize("cluster", ["ages", "question"])
+@pytest.mark.parametrize("key", ["overconfidence", "brier", "accuracy", "mean_confidence", "hmr", "ece"])
+def test_no_p_value_contradicts_its_interval(first_start, key, cluster):
+    """The clusters of LifeEval, blocks of ages, are in a part and in the rest of the questions."""
+    snapshot = open_store(first_start, threads=1).snapshot()
+    runs = [run for (run,) in snapshot.rows("select run from runs where dataset = 'lifeeval' order by position")]
+    for against in (None, runs[0]):
+        result = slices(snapshot, Selection("lifeeval", cluster=cluster), CATALOGUE[key], against)
+        assert result.tested > 300
+        for slice_ in result.slices:
+            assert (slice_.p_value < 0.05) == (slice_.low > 0 or slice_.high < 0), slice_
+            assert slice_.p_value <= slice_.p_adjusted, slice_
 
 
 def test_a_run_can_be_compared_with_another_in_each_part(bundled):

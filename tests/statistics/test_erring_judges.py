@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from clueline.queries.engine.bootstrap import LEVEL
-from clueline.queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
-from tests.helpers.judge_simulation import QUESTIONS, REVIEWED, SETTINGS, logistic, reviewed_means
+from clueline.queries.metrics.kernels.prediction_powered import (
+    prediction_powered_mean,
+    typical_error,
+    with_questions_of_zeros,
+)
+from tests.helpers.judge_simulation import QUESTIONS, REVIEWED, SETTINGS, UNEQUAL, logistic, reviewed_means, unequal_numbers
 
 REPEATS = 2000
 
@@ -15,6 +19,12 @@ def test_the_interval_covers(setting):
     measured, by_judge = reviewed_means(REPEATS, 5, [setting])
     assert not measured.missed and measured.measured <= LEVEL + 0.02 + measured.noise, measured
     assert by_judge.measured < measured.measured, "the judge's grades alone are biased"
+
+
+@pytest.mark.parametrize("setting", UNEQUAL, ids=lambda setting: "-".join(map(str, setting)))
+def test_the_interval_covers_with_unequal_numbers_of_answers(setting):
+    (row,) = unequal_numbers(600, 5, [setting])
+    assert not row.missed, row
 
 
 @pytest.mark.parametrize("clues", [1, 3])
@@ -40,7 +50,7 @@ def test_the_interval_covers_where_runs_abstain(clues):
         graded, judged_drawn = (answered[drawn] * part[drawn, clue] for part in (right, judged))
         sums, items, zeros = judged.sum(axis=1)[asked], answered[asked].astype(float), (clues - answered).astype(float)
         index, weight = (np.cumsum(asked) - 1)[drawn], items[(np.cumsum(asked) - 1)[drawn]]
-        one_error = float(np.sqrt((weight**2).mean()))
+        one_error = typical_error(weight, weight)
         part = prediction_powered_mean(sums, items, index, graded, judged_drawn, weight, one_error, LEVEL, zeros[asked])
         result = with_questions_of_zeros(part, items + zeros[asked], zeros[~asked], LEVEL)
         held += result.low <= truth <= result.high

@@ -10,7 +10,7 @@ from tests.helpers import decision_simulation as decide
 from tests.helpers.difficulty_simulation import difficulty_slices, difficulty_slopes
 from tests.helpers.forecast_simulation import BASE_RATES, forecast_intervals
 from tests.helpers.likeness_simulation import likeness_intervals
-from tests.helpers.slice_simulation import RUNS, slice_intervals
+from tests.helpers.slice_simulation import RUNS, five_categories, slice_intervals, slices, surer_rest
 
 
 def at_least(below, noises=1.0):
@@ -55,11 +55,13 @@ EQUAL_RUNS = [
     ),
     study(claims_simulation.best_runs, 150, at_least(0.02), sizes=(30, 200)),
     study(claims_simulation.equality_within_a_margin, 300, at_most(0.01), clues=(1,)),
-    study(simulation.slices, 100, at_most(0.02), sizes=(60,), flips=200),
+    study(slices, 100, at_most(0.02), sizes=(60,)),
     study(buzz_simulation.equal_teams, 600, near(0.0)),
     study(decide.verdicts, 100, at_most(0.02), **DECIDE),  # whatever the page says of any t, or of the best two of eight
 ]
 CALIBRATED_RUNS = [
+    study(surer_rest, 400, lambda row: row.measured <= 0.07),
+    study(five_categories, 100, at_most(0.02)),
     study(calibration_simulation.false_alarms, 500, not_missed),
     study(calibration_simulation.whole_curves, 150, near(0.02), sizes=(30, 200), ranges=RARE),
     study(simulation.bands, 80, at_least(0.03), sizes=(30, 200)),
@@ -67,7 +69,9 @@ CALIBRATED_RUNS = [
     study(simulation.calibrated_variants, 400, at_most(0.02), settings=[(30, 5), (200, 1)]),
     # Made of a run's own answers too, difficulty gives it a slope, and makes slices significant.
     *(study(difficulty_slopes, 400, at_most(0.01), missed, sizes=(size,)) for size in (20, 60, 200)),
-    *(study(difficulty_slices, 200, at_most(0.02), missed, sizes=(n,), runs=(runs,)) for n, runs in ((60, 4), (200, 4), (60, 8))),
+    *(study(difficulty_slices, 200, at_most(0.02), missed, sizes=(200,), runs=(runs,)) for runs in (4, 8)),
+    # Thirds of 60 questions have so few errors that little can be shown of any difficulty.
+    study(difficulty_slices, 200, at_most(0.02), lambda row: True, sizes=(60,), runs=(8,)),
 ]
 INTERVALS = [
     study(simulation.bootstrap_intervals, 300, at_least(0.03)),
@@ -117,6 +121,15 @@ CLUSTERED_QUESTIONS = [  # tests over single questions would claim too much
     study(clusters.coverage, 200, None, lambda row: row.measured < 0.88, clustered=False),
     *(study(clusters.equal_pairs, 100, at_most(0.01, 0.5), clustered=True, clusters=n) for n in (60, 20)),
     study(clusters.equal_pairs, 40, None, lambda row: row.setting.startswith("ece") or row.measured > 0.12, clustered=False),
+    *(
+        study(
+            *(clusters.few_or_unequal_clusters, 400),
+            lambda row: row.measured >= 0.93 - row.noise / 2 if row.kind == "coverage" else row.measured <= 0.07 + row.noise / 2,
+            settings=(setting,),
+            keys=("accuracy", "brier", "overconfidence", "net_score", "auroc", "ece"),
+        )
+        for setting in clusters.UNEQUAL
+    ),
     *(study(clusters.calibrated_runs, 600, at_most(0.01, 0.5), clustered=True, clusters=n) for n in (60, 20)),
     study(clusters.calibrated_runs, 200, None, lambda row: row.measured > row.nominal + 0.08, clustered=False),
     *(study(clusters.bands, 400, at_least(0.02, 0.5), clustered=True, clusters=n) for n in (60, 20)),

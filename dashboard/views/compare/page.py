@@ -154,7 +154,7 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     (a, b), metrics = _chosen(request), request.parameters.metrics
     primary = primary_metric(request.facets.kind, request.facets.has_teams)
     return Cited(
-        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
+        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_value", "p_holm"), metrics,
         interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
         headings={"a": str(runs[a]), "b": str(runs[b])},
     )  # fmt: skip

@@ -98,6 +98,7 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
             for key, title in (("a", name_text(names[0])), ("b", name_text(names[1])), ("difference", "Difference"))
         ),
         interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[1].no_interval),
+        PageColumn("p", lambda row: row[1].p_value, p_value_text, number=True),
         PageColumn("Adjusted p", lambda row: row[1].p_holm, p_value_text, number=True),
         PageColumn("Better", better),
     ]
@@ -108,9 +109,9 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
             html_table(columns, [row for row in measured if row[1].difference is not None], "Metrics of both"),
             note(f"Missing for one of them: {', '.join(left_out)}.") if left_out else None,
             note(
-                f"p-values are two-sided and, except by {CATALOGUE[result.primary].name}, adjusted for all "
-                f"{counted(result.other_metrics, 'other metric')}. Intervals are not adjusted: one can leave out 0 although the "
-                "difference is not clear."
+                "p-values are two-sided. p is that of the interval beside it: below 0.05 exactly where that leaves out 0. "
+                f"Adjusted p is, except by {CATALOGUE[result.primary].name}, adjusted for all "
+                f"{counted(result.other_metrics, 'other metric')}, and says which run is better."
             ),
         ],
         className="section",

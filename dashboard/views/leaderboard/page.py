@@ -89,7 +89,8 @@ def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[st
     """The sentence on the run that is farthest from 0, and how sure it is."""
     row, value = rows[finding.run], finding.value or 0.0
     questions = f" over {counted(row.metrics[finding.metric or OVERCONFIDENCE].questions, 'question')}"
-    interval = "" if finding.low is None else f", 95 % interval {short(finding.low)} to {short(finding.high)}"
+    together = " for all runs together" if finding.runs > 1 else ""
+    interval = "" if finding.low is None else f", 95 % interval{together} {short(finding.low)} to {short(finding.high)}"
     chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
     if finding.metric == OVERCONFIDENCE:
         stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy_scored"))

@@ -118,6 +118,7 @@ BIN_METRICS = (
         source="Naeini et al. 2015; Sakai eq. 1",
         value=binned(bins.max_ce),
         distance="maximum",
+        no_interval="the largest gap is often in a bin of so few answers that no interval holds it",
     ),
     _distance_of_bins(
         key="reliability",

@@ -44,7 +44,7 @@ def prediction_powered_mean(
             0 where the mean leaves the drawn item out.
         judged_drawn: the same by the judge's grade, shape (n,).
         items_drawn: the number of items from which it was drawn, 0 where the mean leaves the drawn item out, shape (n,).
-        one_error: by how much an error of the judge typically changes ``graded``, at least 0.
+        one_error: by how much an error of the judge typically changes ``graded``, at least 0; see ``typical_error``.
         level: nominal coverage, in (0, 1).
         never_right: number of further items of each question with value 0, on which no judge errs, shape (questions,).
 
@@ -75,9 +75,23 @@ def prediction_powered_mean(
     of_sample = graded - tuning * judged_drawn + share * of_all[drawn]
     squares = variance(of_sample) * (sample - 1) + one_error**2
     error = np.sqrt(squares / (sample - 1) / sample + others / questions**2 * variance(of_all[rest])) / per_question
-    margin = float(stdtrit(sample - 1, (1 + level) / 2)) * float(error)
+    # Drawn items of questions with many stand for many items: few of these among many others are as if few were drawn.
+    effective = float(items_drawn.sum() ** 2 / (items_drawn**2).sum())
+    margin = float(stdtrit(max(effective - 1, 1.0), (1 + level) / 2)) * float(error)
     mean = centre + change
     return PredictionPowered(mean, mean - margin, mean + margin, tuning)
+
+
+def typical_error(per_error: Floats, items_drawn: Floats) -> float:
+    """Return by how much an error of the judge on a typical answer changes what ``prediction_powered_mean`` calls ``graded``.
+
+    A typical answer is one of all, so it is in a question with many. ``per_error`` is the change by an error on each drawn item,
+    multiplied by ``items_drawn``, the number of items from which it was drawn, shape (n,) each.
+
+    >>> typical_error(np.array([1.0, 1.0, 1.0, 9.0]), np.array([1.0, 1.0, 1.0, 9.0]))
+    7.0
+    """
+    return float(np.sqrt((per_error**2).sum() * (items_drawn**2).sum()) / items_drawn.sum())
 
 
 def with_questions_of_zeros(estimate: PredictionPowered, items: Floats, zeros: Floats, level: float) -> PredictionPowered:

@@ -17,7 +17,7 @@ from tests.helpers.clustered_bundle import clustered_bundle
 from tests.helpers.drawn_pages import everything, markup
 from tests.helpers.json_api import error, get, table
 
-RANKED = "calscore,brier,accuracy,auroc,ece,max_ce,net_score,hmr"
+RANKED = "calscore,brier,accuracy,auroc,ece,ks,net_score,hmr"
 # The keys with which an address states all its intervals; none where it states no interval.
 KEYS = {
     "/api/v1/leaderboard": f"metrics={RANKED},overconfidence,hard_easy_slope,aurc,smooth_ece&intervals=1",

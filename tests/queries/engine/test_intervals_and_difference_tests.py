@@ -1,6 +1,7 @@
 """Intervals and tests of evidence, against the same evidence with each question left out."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,9 @@ from clueline.queries.engine.intervals_and_difference_tests import (
     difference_tests,
     metric_intervals,
 )
+from clueline.queries.engine.primary_metric import RankedMetrics
+from clueline.queries.engine.ranked_metric_rows import metric_cells
+from clueline.queries.engine.units import Units
 from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
 from clueline.queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
@@ -66,11 +70,15 @@ def test_a_run_with_few_questions_has_its_own_interval():
     evidence = evidence_of(simulated(2, 200, seed=5))
     rows = (evidence.run_of_rows == 1) | (evidence.places < 40)
     both, few = evidence.select_rows(rows), evidence.select_rows((evidence.run_of_rows == 0) & rows)
-    for key, method in (("brier", "extra question"), ("hmr", "extra question"), ("hard_easy_slope", "jackknife")):
+    for key, method, replicates in (
+        ("brier", "extra question", REPLICATES),
+        ("hmr", "extra question", SMOOTH_REPLICATES),
+        ("hard_easy_slope", "jackknife", 0),
+    ):
         together, alone = metric_intervals(both, CATALOGUE[key]), metric_intervals(few, CATALOGUE[key])
         assert (together.low[0], together.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
         assert together.methods == (method, "bootstrap")
-        assert together.replicates.tolist() == [0 if method == "jackknife" else SMOOTH_REPLICATES, REPLICATES]
+        assert together.replicates.tolist() == [replicates, REPLICATES]
 
 
 def test_a_distance_of_few_questions_may_be_0():
@@ -110,7 +118,7 @@ def test_few_errors_among_many_questions_need_an_extra_question():
 
 
 def test_many_questions_have_percentile_intervals():
-    evidence = evidence_of(simulated(3, 90, seed=2))
+    evidence = evidence_of(simulated(3, 210, seed=2))
     for key in ("brier", "accuracy", "hmr", "auroc"):
         low, high, counts = percentile_interval(evidence.replicates(CATALOGUE[key]))
         intervals = metric_intervals(evidence, CATALOGUE[key])
@@ -123,7 +131,7 @@ def test_many_questions_have_percentile_intervals():
 def test_distance_intervals_contain_the_value(binning, questions):
     evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
     for metric in METRICS:
-        if metric.distance and "votes" not in metric.needs:
+        if metric.distance and "votes" not in metric.needs and not metric.no_interval:
             values, (low, high, *_) = evidence.values(metric), metric_intervals(evidence, metric)
             assert (low >= 0).all() and (low <= values + 1e-12).all() and (values <= high + 1e-12).all(), metric.key
             if metric.key in ("ece", "ks"):
@@ -175,24 +183,77 @@ def test_accuracies_with_few_errors_are_tested_as_by_mcnemar(wrong, other, disco
     assert difference_tests(evidence, CATALOGUE["accuracy"])[0, 1] == pytest.approx(discordant, abs=0.02)
 
 
-@pytest.mark.parametrize(("questions", "shift"), [(20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)])
+@pytest.mark.parametrize(
+    ("questions", "shift"), [(4, 2.0), (5, 2.0), (6, 2.0), (20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)]
+)
 def test_intervals_and_p_values_agree(questions, shift):
-    """An interval leaves out 0 if and only if p < 0.05, where both have the same source."""
+    """An interval leaves out 0 if and only if p < 0.05."""
     parts = [simulated(3, questions, seed=questions, shift=moved) for moved in (0.0, shift)]
     evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
     rejected = 0
-    for key in ("max_ce", "ece", "ks", "corp_mcb", *(("accuracy", "auroc", "hmr", "brier") if questions < 60 else ())):
+    for key in ("ece", "ks", "corp_mcb", "accuracy", "auroc", "hmr", "brier", "overconfidence", "net_score", "mean_confidence"):
         metric = CATALOGUE[key]
         p_values = difference_tests(evidence, metric)
         for a, b in combinations(range(6), 2):
             low, high, _ = difference_interval(evidence, metric, a, b)
+            if not math.isnan(low):
+                assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
+                rejected += p_values[a, b] < 0.05
+    assert not rejected or questions > 5
+    assert rejected or shift < 1 or questions < 20
+
+
+@pytest.mark.parametrize("sizes", [[36] * 21, [60, 30, 20, 15, 12, 10, 9, 8, 7, 6] + [2] * 50, [40] * 4])
+def test_intervals_and_p_values_agree_over_clusters(sizes):
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    parts = [simulated(3, len(unit), seed=len(sizes), shift=moved) for moved in (0.0, 0.4)]
+    evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+    keys = np.array([f"cluster {index}" for index in range(len(sizes))], dtype=object)
+    evidence = replace(evidence, clustered=Units("packet", keys, unit))
+    rejected = 0
+    for key in ("ece", "accuracy", "auroc", "hmr", "brier", "overconfidence"):
+        p_values = difference_tests(evidence, CATALOGUE[key])
+        for a, b in combinations(range(6), 2):
+            low, high, _ = difference_interval(evidence, CATALOGUE[key], a, b)
             assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
             rejected += p_values[a, b] < 0.05
-    assert rejected or (questions, shift) != (90, 1.0)
+    assert (rejected > 0) == (len(sizes) > 5)
 
 
-def test_a_bin_of_two_does_not_name_a_winner():
-    """The largest gap of one run is in a bin of two items, which says little about where the gap of the run is."""
+def test_few_clusters_with_many_errors_have_jackknife_intervals():
+    unit = np.repeat(np.arange(21), 10)
+    evidence = evidence_of(simulated(2, 210, seed=1))
+    keys = np.array([f"cluster {index}" for index in range(21)], dtype=object)
+    evidence = replace(evidence, clustered=Units("packet", keys, unit))
+    for key in ("brier", "auroc", "net_score", "mean_confidence"):
+        metric = CATALOGUE[key]
+        intervals = metric_intervals(evidence, metric)
+        ends = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
+        assert intervals.methods == ("jackknife", "jackknife")
+        # Questions have one to six clues, so that the effective number of clusters is a little below 21.
+        for end, expected in zip((intervals.low, intervals.high), ends, strict=True):
+            assert end == pytest.approx(expected, abs=0.03 * (intervals.high - intervals.low).max()), key
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("questions", [30, 90, 300])
+@pytest.mark.parametrize("shift", [0.0, -0.7])
+def test_lower_ends_of_errors_are_at_least_that_of_overconfidence(questions, shift, clustered):
+    """They are in the population, by the triangle inequality: an interval must not say less than that of the other."""
+    evidence = evidence_of(simulated(6, questions, seed=questions, shift=shift))
+    if clustered:
+        keys = np.array([f"cluster {index}" for index in range(questions // 3)], dtype=object)
+        evidence = replace(evidence, clustered=Units("packet", keys, np.arange(questions) // 3))
+    bias = metric_intervals(evidence, CATALOGUE["overconfidence"])
+    least = np.maximum(np.maximum(bias.low, -bias.high), 0.0)
+    for key in ("ece", "ks", "ks_sequential", "ece_debiased"):
+        ends = metric_intervals(evidence, CATALOGUE[key])
+        assert (ends.low >= least).all() and (ends.low < ends.high).all(), key
+    assert (least > 0).any() or questions == 30
+
+
+def test_the_largest_gap_has_neither_intervals_nor_tests():
+    """It can be that of a bin of two items, which says little about where the largest gap of the run is."""
     chance = np.random.default_rng(4)
     confidence = np.where(np.arange(200) < 198, 0.5 + 0.5 * chance.random(200), 0.15)
     correct = (chance.random(200) < confidence).astype(float)
@@ -203,6 +264,12 @@ def test_a_bin_of_two_does_not_name_a_winner():
     assert np.argmax(evidence.values(metric)) == 0 and evidence.values(metric)[0] == pytest.approx(0.85)
     errors, counts = difference_errors(evidence, metric)
     assert inference.t_test(np.subtract(*evidence.values(metric)), errors[0, 1], counts[0, 1]) < 0.001, "the jackknife's"
-    low, high, _ = difference_interval(evidence, metric, 0, 1)
-    assert low <= 0 <= high
-    assert difference_tests(evidence, metric)[0, 1] >= 0.05
+    intervals = metric_intervals(evidence, metric)
+    assert np.isnan([intervals.low, intervals.high]).all() and not intervals.replicates.any()
+    assert np.isnan(difference_interval(evidence, metric, 0, 1)[:2]).all()
+    assert np.isnan(difference_tests(evidence, metric)).all()
+    cells = metric_cells(metric, evidence, intervals=True, tested=RankedMetrics(metric, 5), margin=0.1)
+    for cell in cells:
+        assert cell.value is not None and "few answers" in cell.no_interval
+        assert (cell.low, cell.rank_low, cell.letters, cell.may_be_best) == (None,) * 4
+    assert [cell.margin and cell.margin.undefined for cell in cells] == [metric.no_interval, None]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clueline.queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
+from clueline.queries.engine.multiple_comparisons import adjusted_for_all, compact_letters
 from tests.helpers.examples import examples
 
 # -- letters -----------------------------------------------------------------------------------------------------------
@@ -40,72 +40,39 @@ def test_two_runs_share_a_letter_exactly_if_they_do_not_differ(board):
         assert 1 in letters[order[0]], "the best run has the first letter"
 
 
-# -- flips and permutations --------------------------------------------------------------------------------------------
+# -- many tests at once ------------------------------------------------------------------------------------------------
 
 
-def test_permutations_find_a_part_that_differs():
+def test_independent_tests_are_adjusted_as_by_sidak():
+    influences = np.eye(40)[:, :8]
+    p_values = np.array([0.001, 0.004, 0.01, 0.03, 0.1, 0.3, 0.8, math.nan])
+    adjusted = adjusted_for_all(p_values, influences)
+    assert adjusted[:7] == pytest.approx(1 - (1 - p_values[:7]) ** 7, abs=0.025)
+    assert math.isnan(adjusted[7])
+
+
+def test_copies_of_a_test_cost_nothing():
+    influences = np.repeat(np.random.default_rng(1).normal(size=(200, 1)), 30, axis=1) * np.linspace(-5, 5, 30)
+    p_values = np.linspace(0.01, 0.9, 30)
+    assert adjusted_for_all(p_values, influences) == pytest.approx(p_values, abs=0.025)
+
+
+def test_parts_that_overlap_cost_less_than_those_that_do_not():
+    units = np.arange(120)
+    apart = np.stack([units // 12 == part for part in range(10)], axis=1).astype(float)
+    nested = np.stack([units < 60 + part for part in range(10)], axis=1).astype(float)
+    smallest = np.full(10, 0.01)
+    assert 0.01 <= adjusted_for_all(smallest, nested)[0] < 0.03 < 0.07 < adjusted_for_all(smallest, apart)[0] < 0.12
+
+
+def test_no_adjusted_p_value_is_below_its_own():
     random = np.random.default_rng(3)
-    scores = random.normal(size=(90, 3))
-    parts = np.array([np.arange(90) < 30, np.arange(90) % 2 == 0])
-    scores[:30, 1] += 1.5
-    testable = np.ones((2, 3), bool)
-    testable[1, 2] = False
-    raw, adjusted = permuted_labels_test(scores, parts, testable, flips=999)
-    assert (raw[0, 1], adjusted[0, 1]) == (1 / 1080, 1 / 1080)  # 12 orders of 90 questions
-    assert math.isnan(raw[1, 2]) and math.isnan(adjusted[1, 2])
-    assert (adjusted[testable] >= raw[testable]).all()
-    assert adjusted[1].max(initial=0, where=testable[1]) > 0.05
-
-
-def overlapping_parts(random, questions):
-    """Return masks of questions: categories, levels, both together, all questions and none."""
-    category, level = random.integers(4, size=questions), random.integers(3, size=questions)
-    parts = [category == k for k in range(4)] + [level == k for k in range(3)]
-    return np.array([*parts, *(parts[0] & other for other in parts[4:]), np.ones(questions, bool), np.zeros(questions, bool)])
-
-
-@pytest.mark.parametrize(("flips", "block", "shifts"), [(99, 1, 61), (9, 6, 10)])
-def test_sums_over_parts_are_those_of_single_questions(flips, block, shifts):
-    """Shifts are correlated by Fourier transforms, signs are those of Walsh functions; here each part adds up its questions."""
-    random = np.random.default_rng(8)
-    parts, scores = overlapping_parts(random, 61), random.normal(size=(61, 5))
-    scores[random.random(scores.shape) < 0.1] = np.nan
-    testable = np.ones((len(parts), 5), bool)
-    testable[[-1, -2]] = False
-
-    def p_values(statistics):
-        reached = statistics[1:] >= statistics[0] - 1e-9
-        largest = np.where(testable, statistics, -np.inf)[1:].max(axis=(1, 2))
-        adjusted = (1 + (largest[:, None, None] >= statistics[0] - 1e-9).sum(axis=0)) / len(statistics)
-        return [np.where(testable, values, np.nan) for values in ((1 + reached.sum(axis=0)) / len(statistics), adjusted)]
-
-    mean = np.nanmean(scores, axis=0)
-    centred = np.nan_to_num(scores - mean)
-    unit = centred / np.sqrt((centred**2).sum(axis=0) / 60)
-    inside = parts.sum(axis=1)
-    with np.errstate(divide="ignore"):
-        scale = np.where(inside * (61 - inside) > 0, 1 / np.sqrt(inside * (61 - inside) / 61), 0)
-    chance = np.random.default_rng((5, 61))
-    whole = chance.permutation(61)
-    first, fixed = whole[: block * shifts], whole[block * shifts :]
-    moved = [first] if flips < 61 else [first, chance.permutation(first)]
-    shifted = [np.roll(order, -shift * block) for order in moved for shift in range(shifts)]
-    orders = [np.append(order, fixed)[np.argsort(whole)] for order in shifted]
-    assert (orders[0] == np.arange(61)).all() and len(orders) > flips
-    weighted = list(zip(scale, parts, strict=True))
-    permuted = np.array([[f * np.abs(unit[order][part].sum(axis=0)) for f, part in weighted] for order in orders])
-    assert np.allclose(permuted_labels_test(scores, parts, testable, 5, flips), p_values(permuted), equal_nan=True)
-
-    chance = np.random.default_rng((5, 61))
-    known = np.nan_to_num(scores)
-    function = chance.integers(128, size=61)
-    signs = [np.array([(-1.0) ** (pattern & own).bit_count() for own in function.tolist()]) for pattern in range(128)]
-    size = [np.sqrt((known[part] ** 2).sum(axis=0)) for part in parts]
-    flipped = np.array([[abs((sign[part, None] * known[part]).sum(axis=0)) / np.where(f > 0, f, np.inf)
-                         for f, part in zip(size, parts, strict=True)] for sign in signs])  # fmt: skip
-    assert np.allclose(sign_flips_test(scores, parts, testable, 5, 99), p_values(flipped), equal_nan=True)
+    p_values = random.random(50) ** 4
+    adjusted = adjusted_for_all(p_values, random.normal(size=(30, 50)), draws=99)
+    assert (adjusted >= p_values).all() and (adjusted <= 1).all() and (adjusted >= 0.01).all()
+    assert (np.diff(adjusted[np.argsort(p_values)]) >= 0).all()
 
 
 def test_nothing_to_test_has_no_p_values():
-    raw, adjusted = permuted_labels_test(np.zeros((10, 2)), np.ones((1, 10), bool), np.zeros((1, 2), bool), flips=20)
-    assert np.isnan(raw).all() and np.isnan(adjusted).all()
+    assert np.isnan(adjusted_for_all(np.full(3, np.nan), np.zeros((10, 3)))).all()
+    assert adjusted_for_all(np.zeros(0), np.zeros((10, 0))).shape == (0,)

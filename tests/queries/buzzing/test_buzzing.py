@@ -207,7 +207,9 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
         used = run.outcome.threshold
         assert used == (None if not scored else tau if tau is not None else run.optimum and run.optimum.threshold)
         assert run.outcome.optimal == (tau is None)
-        numbers = {name: value for name, value in msgspec.structs.asdict(run.outcome).items() if name not in ("optimal",)}
+        numbers = {
+            name: value for name, value in msgspec.structs.asdict(run.outcome).items() if name not in ("optimal", "second")
+        }
         assert all((value is None) == (name in run.missing) for name, value in numbers.items())
         assert all((getattr(habit, name) is None) == (name in habit.missing) for name in type(habit).__struct_fields__[4:])
         if used is not None:

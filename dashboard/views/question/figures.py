@@ -8,7 +8,7 @@ from dash import html
 
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.figure import UNIT, PlotlyJson, bars, dots, drawn, lines
-from clueline.dashboard.ui.html import items_query
+from clueline.dashboard.ui.html import items_query, note
 from clueline.dashboard.ui.runs import MAX_HIGHLIGHTED, RunStyle
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table
 from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, short
@@ -33,13 +33,18 @@ def question_figure(question: Question, style: RunStyle, cursor: int) -> html.Fi
     states = {answer.state: None for run in question.runs for answer in run.clues if not answer.answered}
     buzzes += f", □ {' or '.join(WORDS[state] for state in states)}" if states else ""
     curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
-    if question.human and question.human_curve != question.drawn_curve:
-        curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
     return fig.figure(
-        "clues", clues_figure(question, style, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, style.names),
+        "clues", clues_figure(question, style, cursor), f"● correct, × incorrect{buzzes}{curve}",
+        confidence_table(question, style.names),
         style.legend([run.run for run in question.runs], "People" if question.human else ""),
     )  # fmt: skip
+
+
+def other_curve_note(question: Question) -> html.P | None:
+    """Return a note on the curve of CalScore, if the figure draws another one."""
+    if question.human is None or question.human_curve == question.drawn_curve:
+        return None
+    return note(f"The CalScore share in the table has another h: {CURVE_NAMES[question.human_curve]}.")
 
 
 def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
@@ -124,10 +129,10 @@ def _number(guess: str | None) -> float | None:
         return None
 
 
-RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
-MAIN = (0.0, 0.86)
+RAIL = (0.85, 1.0)  # the strip of human buzzes, as a share of the figure's height
+MAIN = (0.0, 0.8)
 RANGE = (-0.03, 1.05)  # range of the confidence axis
-HEIGHT, AXIS = 320, 60  # pixels of the figure, and of the space below and above its axes
+HEIGHT, AXIS = 230, 60  # pixels of the figure, which has room on the first screen, and of the space below and above its axes
 MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
@@ -159,7 +164,7 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, height: int =
     ends += [("People", curve[-1], fig.INK)] if question.human else []
     labels = fig.end_labels(ends, *RANGE, (height - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
-    title = f"confidence; share of {share} right" if question.human else "confidence"
+    title = f"confidence; {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
     shapes = [
         fig.straight(words[cursor], colour="var(--cursor)", width=2) | {"name": "cursor", "layer": "below"},

@@ -23,7 +23,7 @@ from clueline.dashboard.ui.published_values import published_menu, published_par
 from clueline.dashboard.ui.quizbowl import question_column
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
-from clueline.dashboard.ui.text import p_value_text, percent, short
+from clueline.dashboard.ui.text import brackets, p_value_text, percent, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import (
@@ -161,7 +161,7 @@ def heat_map(
         stated = cells.get((part, run))
         if stated is None or stated.value is None:
             return Cell(None, stated.missing if stated else "This run answered none of these questions", "number missing")
-        interval = f"95 % interval {short(stated.low)} to {short(stated.high)}" if stated.low is not None else ""
+        interval = f"95 % interval {brackets(stated.low, stated.high)}" if stated.low is not None else ""
         rank = f"rank {stated.rank:g} of {ranked}" if stated.rank is not None else ""
         title = ", ".join(filter(None, [interval, rank, "significant" if (part, run) in framed else ""]))
         worse = (worse_by(part, run) or 0.0) / most

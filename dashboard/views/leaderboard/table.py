@@ -18,7 +18,7 @@ from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
 from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
-from clueline.dashboard.ui.text import CURVE_NAMES, distinct_short_names, percent, short
+from clueline.dashboard.ui.text import CURVE_NAMES, brackets, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from clueline.queries.engine.bootstrap import REPLICATES
@@ -48,6 +48,13 @@ STATES: dict[State, str] = {
 }
 BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
 FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
+
+
+def _room(columns: int) -> list[str]:
+    """Return the class of a table in whose columns values have room for their intervals in numbers; none with many columns."""
+    if columns <= 5:
+        return ["few"]
+    return ["some"] if columns <= 7 else []
 
 
 def board_table(
@@ -100,7 +107,7 @@ def board_table(
         columns,
         bodies,
         "Leaderboard",
-        "board leaderboard heat" if heat else "board leaderboard",
+        " ".join(["board leaderboard", *(["heat"] if heat else []), *_room(len(states) + len(shown))]),
         of_row=lambda row: {} if isinstance(row, PrintedRow) else data(run=row.run),
     )
 
@@ -247,9 +254,8 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
 
     A value that is over other questions than the row says how many.
     """
-    cell, bounds = row.metrics[metric.key], None
-    if cell.bound_low is not None and cell.bound_high is not None:
-        bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
+    cell = row.metrics[metric.key]
+    bounds = brackets(cell.bound_low, cell.bound_high)
     limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
     if cell.value is None:
         return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
@@ -257,13 +263,14 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
-        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
+        interval = brackets(cell.low, cell.high, partial(short, digits=4))
+        about += f"; 95 % interval {interval} ({METHODS[cell.method or 'bootstrap']})"
     elif cell.no_interval:
         about += f"; no interval, because {cell.no_interval}"
     if cell.rank is not None:
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
-        about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
+        about += f" {brackets(cell.rank_low, cell.rank_high, '{:g}'.format)} in 95 % of replicates"
     about += "; may be best" if cell.may_be_best else ""
     if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
@@ -272,6 +279,7 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
         items_link(html.Span(short(cell.value), className="value"), items_query(focus=row.run)),
+        html.Span(f" {ends}", className="ends") if (ends := brackets(cell.low, cell.high)) else None,
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,

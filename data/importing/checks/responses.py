@@ -15,6 +15,7 @@ confidence. Those that were not parsed, or in which the model abstained, have co
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -308,6 +309,13 @@ def _other_dataset(staging: Staging) -> str | None:
     if not fitting:
         return None
     names = ", ".join(repr(dataset) for dataset in fitting[:3])
+    report = staging.report
+    report.problems = [
+        replace(problem, hint="dataset", choices=tuple(fitting[:3]))
+        if problem.column == "question_id" and problem.reason.startswith("no such question in dataset")
+        else problem
+        for problem in report.problems
+    ]
     return f"The store has these questions in dataset {names}: does the file answer that one?"
 
 

@@ -39,9 +39,13 @@
     // What is left of the screen below the heading, for the style sheet: text, figure and answers share it.
     function measure() {
         const screen = document.querySelector(".text-and-answers");
-        if (screen) document.documentElement.style.setProperty("--question-top", Math.round(screen.getBoundingClientRect().top + window.scrollY) + "px");
+        if (!screen) return;
+        document.documentElement.style.setProperty("--question-top", Math.round(screen.getBoundingClientRect().top + window.scrollY) + "px");
+        const now = clues()[current()];
+        if (now) reveal(now);
     }
     window.addEventListener("resize", measure);
+    document.addEventListener("toggle", measure, true); // what unfolds above moves it
 
     // The answer line is folded away again at the next question, unless the visitor has chosen to see it always.
     const KEPT = "clueline-answer";

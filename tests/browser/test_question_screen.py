@@ -112,6 +112,8 @@ def test_it_opens_on_the_first_clue_and_the_answer_is_asked_for(visit, crowded):
     assert not answer.is_visible()
     page.locator(".answer-line summary").click()
     assert answer.inner_text() == "Treaty of Westphalia [accept Westphalia]"
+    page.locator(".bar .method summary").click()  # what unfolds above leaves the figure in view
+    figure_in_view(page)
 
     page.keyboard.press("n")
     page.wait_for_url("**/q2*")

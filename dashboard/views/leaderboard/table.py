@@ -78,7 +78,7 @@ def board_table(
     whole = {row.run: row.model for row in every} | names_of([row.run for row in every], elicitation=False)
     names = dict(zip(whole, distinct_short_names([*whole.values()], MAX_MODEL_NAME_LENGTH), strict=True))
     states = [state for state in OTHER_STATES if any(state in row.shares for row in every)]
-    below = published_body(published)
+    below, room = published_body(published), _room(len(states) + len(shown))
 
     def name(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
@@ -95,7 +95,7 @@ def board_table(
         PageColumn(sortable("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
         PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
         *(_state_column(state, selection) for state in states),
-        *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
+        *(_metric_column(metric, selection.conventions, sort, board, with_ends=bool(room)) for metric in shown),
     ]
     bodies = [
         Body(board.rows),
@@ -107,7 +107,7 @@ def board_table(
         columns,
         bodies,
         "Leaderboard",
-        " ".join(["board leaderboard", *(["heat"] if heat else []), *_room(len(states) + len(shown))]),
+        " ".join(["board leaderboard", *(["heat"] if heat else []), *room]),
         of_row=lambda row: {} if isinstance(row, PrintedRow) else data(run=row.run),
     )
 
@@ -141,14 +141,15 @@ def _state_column(state: State, selection: Selection) -> PageColumn:
     return PageColumn(LABELS[state].capitalize(), share, about=about, number=True)
 
 
-def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard) -> PageColumn:
+def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard, *, with_ends: bool) -> PageColumn:
+    """Return the column of a metric; ``with_ends`` says whether its intervals are written beside the values."""
     scale = ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows])
     sorted_by = sort.removeprefix("-") == metric.key
 
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return row.value(metric)
-        return _cell(row, metric, conventions, scale, ranked=sorted_by)
+        return _cell(row, metric, conventions, scale, ranked=sorted_by, with_ends=with_ends)
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
@@ -249,7 +250,9 @@ class ColumnScale:
         return style
 
 
-def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
+def _cell(
+    row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool, with_ends: bool
+) -> Cell:
     """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case.
 
     A value that is over other questions than the row says how many.
@@ -274,12 +277,12 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     about += "; may be best" if cell.may_be_best else ""
     if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
-    groups, style = letters(cell), scale.style(cell)
+    groups, style, ends = letters(cell), scale.style(cell), brackets(cell.low, cell.high)
     shown = _shortened_letters(groups)
     about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
         items_link(html.Span(short(cell.value), className="value"), items_query(focus=row.run)),
-        html.Span(f" {ends}", className="ends") if (ends := brackets(cell.low, cell.high)) else None,
+        html.Span(f" {ends}", className="ends") if with_ends and ends else None,
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,

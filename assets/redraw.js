@@ -57,7 +57,7 @@
         if (!page) return [keep, keep, keep, keep, keep, content];
         document.title = tabTitle(page.title, page.dataset);
         whenPlaced(drawing, () => {
-            const heading = document.querySelector("#content h1");
+            const heading = document.querySelector("#content .story h2, #content h1"); // the finding, where the page begins with one
             if (heading) document.title = tabTitle(heading.textContent, page.dataset);
             arrive();
         });

@@ -1,5 +1,7 @@
 """What a new user sees first, and what a visitor sees of a view in a frame."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.helpers.page_actions import api, cursor, eventually, pairs, path, traces
@@ -29,6 +31,8 @@ def test_titles_of_tabs_name_what_is_shown(page):
     ):  # fmt: skip
         page.goto(address)
         expect(page).to_have_title(f"{title} · Clueline", timeout=PATIENCE)
+    page.goto("/?dataset=pyramid")
+    expect(page).to_have_title(re.compile("sure, and wrong, before any of 12 teams knew · Pyramid · Clueline"), timeout=PATIENCE)
 
 
 def test_a_view_in_a_frame_has_no_navigation(page):

@@ -633,14 +633,14 @@ def _unknown_questions(
 def _datasets_with(staging: Staging, questions: Questions) -> list[str]:
     """Return the datasets that have all these questions, by id or by text."""
     ids_of_texts = {squashed(row["text"]): question for question, row in questions.rows.items() if row["text"]}
-    found: dict[str, set[str]] = {}
+    matched: dict[str, set[str]] = {}
     for known in frame(staging.connection, "select dataset, question_id, text from known_questions").to_dicts():
         own = questions.rows.get(known["question_id"])
         if own is not None and own["text"] in (None, known["text"]):
-            found.setdefault(known["dataset"], set()).add(known["question_id"])
+            matched.setdefault(known["dataset"], set()).add(known["question_id"])
         elif squashed(known["text"]) in ids_of_texts:
-            found.setdefault(known["dataset"], set()).add(ids_of_texts[squashed(known["text"])])
-    return [dataset for dataset, some in found.items() if len(some) == len(questions.rows)]
+            matched.setdefault(known["dataset"], set()).add(ids_of_texts[squashed(known["text"])])
+    return [dataset for dataset, some in matched.items() if len(some) == len(questions.rows)]
 
 
 def safe_name(name: str) -> str:

@@ -54,6 +54,7 @@
     const request = (page) => {
         wait();
         awaited = awaited || page;
+        asked = { address: window.location.pathname + window.location.search, controls: current };
         return {
             path: window.location.pathname, query: window.location.search.slice(1), page: awaited,
             draft: window.location.pathname === "/write" ? clueline.draft() : null,
@@ -62,10 +63,17 @@
     const ask = (page) => window.dash_clientside.set_props("request", { data: request(page) });
     clueline.redraw = () => ask(false);
 
-    // While an answer is awaited, the page says so. If the server cannot be reached, the address goes back to what is shown.
+    // While an answer is awaited, the page says so. If the server cannot be reached, address and controls go back to what is shown;
+    // if the answer comes after all, they go to what was asked.
     const SLOW = 150, PROBE = 4000; // ms until the page looks busy, and between two probes of the server
-    let soon = 0, probes = 0, drawn = null; // timers, and the address of what is shown
+    const FAILURES = 3, AGAIN = 700; // probes in a row that must fail, because a busy server may miss one, and ms between these
+    let soon = 0, probes = 0, failures = 0; // timers, and how many probes have failed in a row
+    // Addresses, each with the values of the controls: of what is shown, and of what was asked last; whether the server was lost since.
+    let drawn = null, asked = null, lost = false, restoring = false; // the last: whether controls are on their way to other values
+    let current = []; // the controls of the page with their values, as they stand now
     function wait() {
+        lost = false;
+        failures = 0;
         window.clearTimeout(soon);
         window.clearInterval(probes);
         soon = window.setTimeout(() => busy(true), SLOW);
@@ -79,12 +87,15 @@
     function rest() {
         window.clearTimeout(soon);
         window.clearInterval(probes);
+        probes = 0;
         busy(false);
     }
     // redraw.js calls this when the answer is there; it says whether that is a whole page, with new controls, and under which query
     // string the page stands, if not under the one that was asked.
     clueline.answered = function (page, stands) {
         rest();
+        if (lost) stand(asked);
+        lost = false;
         if (stands && stands.selection) stored.set(stands.selection, stands.keys);
         if (stands && stands.asked === window.location.search.slice(1)) {
             const { pathname, hash } = window.location;
@@ -93,18 +104,36 @@
         }
         if (page) touched = awaited = false;
         unreachable(false);
-        drawn = window.location.pathname + window.location.search;
+        drawn = { address: window.location.pathname + window.location.search, controls: (asked || {}).controls || [] };
     };
     async function probe() {
         try {
             await window.fetch("/healthz", { cache: "no-store" });
+            failures = 0;
         } catch (e) {
+            if (!probes) return; // the answer has come meanwhile
+            failures += 1;
+            if (failures < FAILURES) { window.setTimeout(() => { if (probes) probe(); }, AGAIN); return; }
             rest();
+            lost = true;
             const wanted = window.location.href;
-            if (drawn !== null) window.history.replaceState(window.history.state, "", drawn);
             awaited = false;
+            if (drawn !== null) stand(drawn);
             unreachable(true, wanted);
         }
+    }
+    // Puts an address and the values of its controls on the page.
+    function stand({ address: there, controls }) {
+        window.history.replaceState(window.history.state, "", there);
+        address = there;
+        const now = new Map(current.map(({ id, value }) => [JSON.stringify(id), JSON.stringify(value)]));
+        for (const { id, value } of controls) {
+            const before = now.get(JSON.stringify(id));
+            if (before === undefined || before === JSON.stringify(value)) continue;
+            restoring = true;
+            window.dash_clientside.set_props(id, { value: value });
+        }
+        carry();
     }
     function unreachable(now, wanted) {
         const before = document.getElementById("unreachable");
@@ -229,18 +258,19 @@
     // was requested, so nothing changes until somebody acts.
     let touched = false;
     for (const event of ["pointerdown", "keydown", "input", "click"]) {
-        document.addEventListener(event, () => { touched = true; }, { capture: true, passive: true });
+        document.addEventListener(event, () => { touched = true; restoring = false; }, { capture: true, passive: true });
     }
 
     // A callback of every control. Typed text takes effect after a pause in typing, everything else at once.
     let typing = 0;
     callbacks.write = function (values, ids, requested) {
         window.clearTimeout(typing);
-        const controls = ids.map((id, place) => ({ id: id, value: values[place] }));
+        const controls = current = ids.map((id, place) => ({ id: id, value: values[place] }));
         const box = document.activeElement;
         const typed = (window.dash_clientside.callback_context.triggered || []).some(({ prop_id }) =>
             box && box.matches("input[type=text], input[type=search]") && prop_id === box.id + ".value");
-        if (awaited || !touched) return noUpdate();
+        if (!awaited && !touched && drawn) drawn.controls = controls; // of a new page, which shows what was asked
+        if (awaited || !touched || restoring) return noUpdate();
         if (!typed) return written(controls, requested) || noUpdate();
         typing = window.setTimeout(() => { if (!awaited && written(controls, requested)) ask(false); }, TYPING);
         return noUpdate();

@@ -8,9 +8,11 @@
         try { return window.sessionStorage.getItem(KEY) || ""; } catch (e) { return ""; }
     }
 
-    // Adds the field for a token, if this server asks for one; an open server asks for one only to delete.
+    // Adds the field for a token, if this server asks for one; an open server asks for one only to delete. Pages that mostly show
+    // something (data-when="asked") get it only once a change needs it, or if a token is kept.
     function field(host, asked = false) {
-        if (host.dataset.built || !(asked === true || host.dataset.mode === "token")) return;
+        const wanted = host.dataset.mode === "token" && (host.dataset.when !== "asked" || kept());
+        if (host.dataset.built || !(asked === true || wanted)) return;
         host.dataset.built = "yes";
         const input = clueline.element("input", {
             type: "password", id: "token", autocomplete: "off", spellcheck: "false", maxlength: "200", class: "text",
@@ -24,6 +26,11 @@
             clueline.element("label", { for: "token" }, "Token"), input,
             clueline.element("span", { id: "token-note", class: "note" },
                 "You get one from the operator of this server (clueline token create NAME). It is stored in this tab only."));
+    }
+
+    // Adds the field wherever the page has a place for it.
+    function ask() {
+        for (const host of document.querySelectorAll(".api-token")) field(host, true);
     }
 
     function token() {
@@ -56,7 +63,7 @@
                 "Sending the same file twice does no harm.";
         }
         if (error.code === "no_token") {
-            for (const host of document.querySelectorAll(".api-token")) field(host, true);
+            ask();
             return "This server asks for a token. Enter it in the field above and try again.";
         }
         if (error.code === "wrong_token") return "The server does not know this token. Correct it in the field above and try again.";
@@ -67,6 +74,6 @@
         return `The server answered with status ${status} and gave no reason; try again in a moment.`;
     }
 
-    clueline.api = { field: field, token: token, send: send, explain: explain };
+    clueline.api = { field: field, ask: ask, token: token, send: send, explain: explain };
     document.addEventListener("arrived", () => document.querySelectorAll(".api-token").forEach(field));
 })();

@@ -66,10 +66,10 @@
     document.addEventListener("click", (event) => {
         const button = event.target.closest("button[data-send]");
         if (!button || button.disabled) return;
-        const field = document.querySelector(".api-token[data-mode=token] #token");
-        if (field && !clueline.api.token()) {
+        if (document.querySelector(".api-token[data-mode=token]") && !clueline.api.token()) {
+            clueline.api.ask();
             say("This server asks for a token. Enter it in the field above and try again.", true);
-            field.focus();
+            document.getElementById("token").focus();
             return;
         }
         const fields = JSON.parse(button.dataset.fields || "[]");

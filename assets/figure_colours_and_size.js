@@ -82,6 +82,17 @@
     clueline.adjustments = clueline.adjustments || {};
     const painted = new WeakMap(); // frame -> the figure that its graph got last
 
+    // A drag zooms, unless the figure says that it chooses a range (range_brush.js), and a double click resets. On a touch screen, it
+    // scrolls the page. Rows with names keep their places.
+    const ZOOMS = window.matchMedia("(pointer: fine)").matches;
+    const brushes = (layout) => Boolean((layout.meta || {}).brush && clueline.endsDrag);
+    function makeZoomable(layout) {
+        layout.dragmode = "zoom";
+        for (const [key, axis] of Object.entries(layout)) {
+            if (/^[xy]axis\d*$/.test(key)) axis.fixedrange = Boolean(axis.ticktext || axis.type === "category");
+        }
+    }
+
     // Returns a figure at a width, in the colours of the theme. With a fixed size, Plotly does not redraw when the page changes.
     clueline.figureAt = function (name, width) {
         const figure = resolved(clueline.drawnFigure(name), window.getComputedStyle(document.documentElement));
@@ -91,6 +102,7 @@
             withNamesAbove(figure, width);
         }
         if ((figure.layout.meta || {}).panels) arrange(figure.layout, width);
+        if (ZOOMS && !brushes(figure.layout)) makeZoomable(figure.layout);
         if (clueline.adjustments[name]) clueline.adjustments[name](figure);
         return figure;
     };

@@ -22,7 +22,7 @@
         if (id && id.role === "state") props.data = drawing.states[JSON.stringify(id, Object.keys(id).sort())];
         if (id && id.role === "figure") Object.assign(props, clueline.prepared(id.figure));
         if (props["data-figure"]) props.style = { height: clueline.frameHeight(props["data-figure"]) + "px" };
-        if (props.className === "unfold") props.open = window.innerWidth > 720; // on a small screen, open filters would push everything else out of view
+        if (props.className === "unfold") props.open = window.innerWidth > 720 && window.innerHeight >= 800; // on a small screen, open filters would push everything else out of view
         return Object.assign({}, node, { props: props });
     }
 
@@ -55,10 +55,17 @@
         }
         const content = filled(drawing.content, drawing);
         if (!page) return [keep, keep, keep, keep, keep, content];
-        document.title = page.title;
-        whenPlaced(drawing, arrive);
+        document.title = tabTitle(page.title, page.dataset);
+        whenPlaced(drawing, () => {
+            const heading = document.querySelector("#content .story h2, #content h1"); // the finding, where the page begins with one
+            if (heading) document.title = tabTitle(heading.textContent, page.dataset);
+            arrive();
+        });
         return ["page page-" + page.name, page.version, page.header, page.banner, filled(page.filters, drawing), content];
     };
+
+    // Returns the title of a tab, which names the thing that is shown, such as a question or a run, and its dataset.
+    const tabTitle = (...names) => [...names, "Clueline"].filter(Boolean).join(" · ");
 
     // Calls a function once a drawing is on the page, that is, once each fragment has its HTML: those of another page have the same names.
     function whenPlaced(drawing, act) {

@@ -18,12 +18,8 @@
     }
 
     const CONFIG = { displayModeBar: false, displaylogo: false, showSendToCloud: false, responsive: false, doubleClick: "reset" };
-    const zooms = window.matchMedia("(pointer: fine)").matches; // on a touch screen, dragging scrolls
     function draw({ figure: name }, { figure }) {
-        const { layout } = figure;
-        for (const key of zooms ? Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)) : []) layout[key].fixedrange = false;
-        if (zooms) layout.dragmode = "zoom";
-        const act = () => window.Plotly.react(document.querySelector(`[data-figure="${CSS.escape(name)}"] .plot`), figure.data, layout, CONFIG);
+        const act = () => window.Plotly.react(document.querySelector(`[data-figure="${CSS.escape(name)}"] .plot`), figure.data, figure.layout, CONFIG);
         if (window.Plotly) act();
         else ready.then(act);
     }

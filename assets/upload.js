@@ -9,6 +9,13 @@
     const MANY = 20; // with more bad rows, the page shows their kinds first
     const MIB = 2 ** 20;
     const FOLDED = new Set(["agreement", "align", "classes", "format", "map", "mapping", "pattern", "repeats"]); // hints to fields that are folded away
+    // Buttons that answer what the server asks, by the key of its hint: their words, and the field with the value to choose.
+    const CURES = {
+        percent: [["Read the confidences as percentages", "confidence_scale", "percent"]],
+        unit: [["Read the confidences as 0 to 1", "confidence_scale", ""]],
+        repeats: [["Each question was answered several times", "repeats", "samples"], ["Each answer was graded several times", "repeats", "gradings"]],
+        agreement: [["Take the share of answers that agree as confidence", "respondents", "agreement"]],
+    };
     const WAITS = "waiting", FINE = "can be published", DONE = "published"; // states of one of several files
 
     const number = (value) => clueline.whole(value);
@@ -44,7 +51,7 @@
         if (host.dataset.built) return;
         host.dataset.built = "yes";
         const config = JSON.parse(host.dataset.form);
-        const state = { file: null, request: null, trial: null, checked: null, decided: new Map(), columns: [], words: "", batch: [] };
+        const state = { file: null, request: null, trial: null, checked: null, decided: new Map(), columns: [], words: "", batch: [], isTrial: false, sent: "", found: new Map() };
 
         // -- the form
         const file = make("input", { type: "file", id: "upload-file", multiple: true });
@@ -52,23 +59,23 @@
         const drop = make("div", { class: "drop" }, make("label", { for: "upload-file" }, chosen), file,
             make("span", { class: "note" }, `Any format listed on the page Datasets; a folder as a zip; up to ${number(config.most)} MiB`));
         const dataset = make("select", { id: "upload-dataset", class: "text" },
-            make("option", { value: "" }, "as the file says"), make("option", { value: NEW }, "a new dataset"),
-            ...config.datasets.map(([value, title]) => make("option", { value: value, selected: value === config.chosen }, title)));
+            make("option", { value: "" }, "found from the file"), make("option", { value: NEW }, "a new dataset"),
+            ...config.datasets.map(([value, title]) => make("option", { value: value }, title)));
         const box = (id) => make("input", { type: "text", id: id, class: "text", maxlength: "500", autocomplete: "off",
             placeholder: "as the file says" });
         const model = box("upload-model");
         const elicitation = box("upload-elicitation");
         const scale = make("select", { id: "upload-scale", class: "text" },
-            make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
+            make("option", { value: "" }, "0 to 1, such as 0.85"), make("option", { value: "percent" }, "0 to 100, such as 85 %"));
         const respondents = make("select", { id: "upload-respondents", class: "text" },
-            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"),
-            make("option", { value: "agreement" }, "answers of a model, whose agreement is the confidence"));
+            make("option", { value: "" }, "several answers of a model"), make("option", { value: "1" }, "people who answered"),
+            make("option", { value: "agreement" }, "several answers; the share that agrees is the confidence"));
         const copies = make("select", { id: "upload-copies", class: "text" },
-            make("option", { value: "" }, "named, and stored"), make("option", { value: "1" }, "refused"));
-        const repeats = make("select", { id: "upload-repeats", class: "text" }, make("option", { value: "" }, "not expected"),
-            make("option", { value: "samples" }, "several answers"), make("option", { value: "gradings" }, "several grades of one answer"));
+            make("option", { value: "" }, "say so, and import them"), make("option", { value: "1" }, "refuse the file"));
+        const repeats = make("select", { id: "upload-repeats", class: "text" }, make("option", { value: "" }, "is a mistake"),
+            make("option", { value: "samples" }, "was answered several times"), make("option", { value: "gradings" }, "was graded several times"));
         const align = box("upload-align");
-        align.placeholder = "content, or a number";
+        align.placeholder = "their ids; or content, or -1";
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
@@ -93,7 +100,8 @@
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
             if (given.respondents === "agreement") Object.assign(given, { respondents: "", agreement: "1" });
             for (const [name, value] of tagsOf(tags)) given["tag." + name] = value;
-            return given.dataset === NEW ? { ...given, dataset: id, title } : given;
+            if (given.dataset === NEW) return { ...given, dataset: id, title };
+            return { ...given, dataset: given.dataset || state.found.get(state.file) || "" };
         }
         // Returns names and values of tags, which are separated by commas. A value can contain further equals signs.
         function tagsOf(written) {
@@ -109,14 +117,14 @@
         const bar = make("progress", { max: "1", hidden: true, "aria-label": "Sent" });
         const notice = make("p", { class: "status-message", role: "status", id: "upload-message" });
         const result = make("div", { id: "upload-result" });
-        const more = make("details", { id: "upload-more" }, make("summary", {}, "What the file does not say"),
-            make("div", { class: "fields" }, labelled("Column sample holds", respondents), labelled("Rows of one question", repeats), labelled("Align ids", align), labelled("Confidence in the output", pattern),
-                labelled("Scores", map), labelled("The same answers again", copies), labelled("Classes", classes),
+        const more = make("details", { id: "upload-more" }, make("summary", {}, "More about the file: repeated answers, scores, tags"),
+            make("div", { class: "fields" }, labelled("The column sample tells apart", respondents), labelled("A question with several rows", repeats), labelled("Match questions by", align), labelled("Confidence in the answer", pattern),
+                labelled("Scores that are no probabilities", map), labelled("If these answers are stored already", copies), labelled("Classes", classes),
                 labelled("Format", format), labelled("Tags", tags), labelled("Columns as in the mapping", mapping),
                 labelled("Keep the columns as a mapping", kept)));
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale)),
+                labelled("Elicitation", elicitation), labelled("Confidence is written as", scale)),
             more,
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
@@ -135,18 +143,21 @@
         }
 
         // -- sending
+        // Returns what has to be changed before the file can be sent, and the field to change; null if nothing has to.
+        function obstacle() {
+            const token = document.getElementById("token");
+            if (token && !clueline.api.token()) return ["This server asks for a token. Enter it in the field above, then check the file.", token];
+            const wrong = tagsOf(tags.value).find(([name, value]) => !name || !value);
+            if (!wrong) return null;
+            return [`“${wrong.filter(Boolean).join("=")}” is not a tag. Write a name and a value, such as reasoning=yes.`, tags];
+        }
+
         // Sends the file; returns whether it was sent.
         function send(trying, done, refused) {
-            const token = document.getElementById("token");
-            if (token && !clueline.api.token()) {
-                say("This server asks for a token. Enter it in the field above, then check the file.", true);
-                token.focus();
-                return false;
-            }
-            const wrong = tagsOf(tags.value).find(([name, value]) => !name || !value);
-            if (wrong) {
-                say(`“${wrong.filter(Boolean).join("=")}” is not a tag. Write a name and a value, such as reasoning=yes.`, true);
-                tags.focus();
+            const stopped = obstacle();
+            if (stopped) {
+                say(stopped[0], true);
+                stopped[1].focus();
                 return false;
             }
             if (state.file.size > config.most * MIB) {
@@ -157,7 +168,7 @@
                 return Boolean(refused);
             }
             const form = new FormData();
-            const now = settings();
+            const now = state.sent = settings();
             for (const [key, value] of Object.entries(keys())) {
                 if (value) form.append(key, value);
             }
@@ -190,6 +201,7 @@
                     `Sending… ${Math.floor((100 * event.loaded) / event.total)} %`, false);
             });
             state.request = request;
+            state.isTrial = trying;
             cancel.onclick = () => {
                 request.cancelled = true;
                 state.request = null;
@@ -213,6 +225,11 @@
             if ((status === 401 || error.code === "revoked_token") && token) token.focus();
             if (status !== 422 || !Array.isArray(error.rows) || !error.rows.length) return;
             state.trial = null;
+            if (findDataset(error, state.file)) {
+                dataset.value = state.found.get(state.file);
+                send(true, tried);
+                return;
+            }
             const head = ["file", "line", "column", "value", "reason"];
             more.open ||= error.rows.some((row) => FOLDED.has(row.hint));
             const reason = (row) => (row.hint ? `${row.reason}; ${config.hints[row.hint] || row.remedy}` : row.reason);
@@ -234,9 +251,54 @@
             result.replaceChildren(make("section", { class: "section" },
                 make("h2", {}, "What is wrong"),
                 ...error.advice.map((sentence) => make("p", {}, sentence)),
+                cures(error.rows),
                 columnForm(error),
                 ...(many ? [kinds, make("details", {}, make("summary", {}, "Row by row"), ...rows)] : rows)));
         }
+
+        // Notes which dataset a file answers that names none: the only one that has its questions or, of several, that of the address.
+        // Returns whether there is one.
+        function findDataset(error, upload) {
+            const asked = (error.rows || []).find((row) => row.hint === "dataset");
+            if (!asked || dataset.value || state.found.has(upload)) return false;
+            const known = asked.choices.filter((choice) => config.datasets.some(([value]) => value === choice));
+            const meant = known.length === 1 ? known[0] : known.find((choice) => choice === config.chosen);
+            if (meant) state.found.set(upload, meant);
+            return Boolean(meant);
+        }
+
+        // Returns buttons that answer what the server asks: each chooses in the form, and checks the file again.
+        function cures(rows) {
+            const choices = { ...CURES, map: config.maps.map((key) => [`Make probabilities of the scores (${key} map)`, "map", key]) };
+            const asked = rows.find((row) => row.hint === "dataset");
+            const offered = new Set(asked ? asked.choices : []);
+            if (asked && !dataset.value && config.chosen) offered.add(config.chosen); // the dataset that the page is about
+            choices.dataset = [...offered].map((choice) => [choice === NEW ? "Make a new dataset of it" :
+                `Import it into ${titleOf(choice)}`, "dataset", choice]);
+            const hints = [...new Set(rows.map((row) => row.hint).filter(Boolean))];
+            const buttons = hints.flatMap((hint) => choices[hint] || []).map(([words, key, value]) => {
+                const button = make("button", { type: "button", class: "quiet primary" }, words);
+                button.addEventListener("click", () => {
+                    if (key === "dataset" && value === NEW) beNew();
+                    else fields[key].value = value;
+                    send(true, tried);
+                });
+                return button;
+            });
+            return buttons.length ? make("div", { class: "actions", id: "upload-cures" }, ...buttons) : "";
+        }
+        // Chooses that the file becomes a dataset, which is called as the file is; under another name, if this one is taken.
+        function beNew() {
+            if (dataset.value === "") {
+                dataset.value = NEW;
+                const stem = state.file.name.toLowerCase().replace(/\..*$/, "").replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+                id.value = `${stem || "dataset"}-2`;
+            } else {
+                dataset.value = "";
+            }
+            described.hidden = dataset.value !== NEW;
+        }
+        const titleOf = (key) => (config.datasets.find(([value]) => value === key) || [key, key])[1];
 
         // Returns a form for the roles of columns that a table leaves open: its first rows, with a menu over each column.
         function columnForm(error) {
@@ -287,6 +349,7 @@
             const name = (id) => { const run = runs.find((candidate) => candidate.run === id) || {}; return `${run.model} · ${run.elicitation}`; };
             const parts = [make("section", { class: "section" },
                 make("h2", {}, "What would be imported"),
+                dataset.value && state.found.get(state.file) === dataset.value ? make("p", {}, `Its questions are those of ${titleOf(dataset.value)}.`) : null,
                 make("p", { class: "note" }, `Read as ${answer.format}; recognised columns: ${answer.columns.join(", ") || "none named"}.`),
                 madeDatasets(answer),
                 !runs.length ? null : table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
@@ -422,7 +485,7 @@
                     make("span", { class: "name" }, `${run.model} · ${run.elicitation}`), ` (run ${run.run}): `,
                     make("a", { href: `/?dataset=${name}` }, "on the leaderboard"), ", ",
                     make("a", { href: `/?dataset=${name}&run=${encodeURIComponent(run.run)}` }, "by itself"), ", ",
-                    make("a", { href: `/runs?dataset=${name}` }, "among the runs")))),
+                    make("a", { href: `/runs?dataset=${name}` }, "among the runs"), ", where it can be withdrawn"))),
                 notes(answer)));
         }
 
@@ -438,8 +501,11 @@
                 if (!part) return finish(trying, now);
                 state.file = part.upload;
                 const became = (what, says) => { Object.assign(part, { state: what, says: says }); next(); };
-                send(trying, (answer) => became(trying ? FINE : DONE, inWords(answer)),
-                    (status, answer) => became("refused", reasons(status, answer)));
+                send(trying, (answer) => became(trying ? FINE : DONE, inWords(answer)), (status, answer) => {
+                    if (!findDataset(answer.error || {}, part.upload)) { became("refused", reasons(status, answer)); return; }
+                    left.unshift(part);
+                    next();
+                });
             };
             next();
         }
@@ -466,8 +532,8 @@
             return table("Files", ["File", "State", "What is in it, or why not"], state.batch.map((part) => [part.upload.name, make("span", {}, part.state), part.says]));
         }
         function takeAll(uploads) {
-            if (state.request) return;
             Object.assign(state, { trial: null, decided: new Map(), columns: [], words: "" });
+            forgetFound();
             state.batch = [...uploads].map((upload) => ({ upload: upload, state: WAITS, says: "" }));
             chosen.textContent = count(uploads.length, "file");
             sendAll(true);
@@ -476,9 +542,11 @@
         // -- events
         function take(uploads) {
             const [upload] = uploads;
-            if (!upload || state.request) return;
+            if (!upload || (state.request && !state.isTrial)) return;
+            giveUp();
             if (uploads.length > 1) { takeAll(uploads); return; }
             state.batch = [];
+            forgetFound();
             state.file = upload;
             state.trial = null;
             state.decided = new Map();
@@ -490,16 +558,37 @@
             refresh();
             send(true, tried);
         }
-        check.addEventListener("click", () => (state.batch.length ? sendAll(true) : send(true, tried)));
+        function forgetFound() {
+            if (state.found.get(state.file) === dataset.value) dataset.value = "";
+            state.found = new Map();
+        }
+        const checkNow = () => (state.batch.length ? sendAll(true) : send(true, tried));
+        function giveUp() {
+            if (!state.request) return;
+            state.request.cancelled = true;
+            state.request.abort();
+            state.request = null;
+        }
+        // Checks again after a choice has changed. A check of what was chosen before is given up; a publication is not.
+        function checkAgain() {
+            if (!state.file || (state.request && !state.isTrial) || state.sent === settings()) return;
+            giveUp();
+            const stopped = obstacle();
+            if (stopped) say(stopped[0], true);
+            else checkNow();
+            refresh();
+        }
+        check.addEventListener("click", checkNow);
         publish.addEventListener("click", () => (state.batch.length ? sendAll(false) : send(false, published)));
         file.addEventListener("click", () => { file.value = ""; }); // so that the same file can be chosen again after it was fixed
         file.addEventListener("change", () => take([...file.files]));
         for (const field of Object.values(fields)) {
             field.addEventListener("input", () => {
                 if (field === dataset) state.decided = new Map();
-                if ((state.trial || state.batch.length) && state.checked !== settings()) say("Check the file again, because the fields have changed.", false);
+                if ((state.trial || state.batch.length) && state.checked !== settings()) say("The file is checked again when you leave the field.", false);
                 refresh();
             });
+            field.addEventListener("change", checkAgain);
         }
         for (const kind of ["dragenter", "dragover"]) {
             drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
@@ -508,7 +597,7 @@
         drop.addEventListener("drop", (event) => {
             event.preventDefault();
             drop.classList.remove("over");
-            if (!state.request) file.files = event.dataTransfer.files;
+            if (!state.request || state.isTrial) file.files = event.dataTransfer.files;
             take([...event.dataTransfer.files]);
         });
         window.addEventListener("beforeunload", (event) => { if (state.request && host.isConnected) event.preventDefault(); });

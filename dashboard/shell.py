@@ -105,7 +105,8 @@ def draw(request: dict[str, Any]) -> str:
         links = list(short) if page_request else []
         answer["page"] = {
             "name": page.name,
-            "title": f"{page.title} · Clueline",
+            "title": page.title,
+            "dataset": facets.title if facets and page.needs_dataset else "",
             "version": version,
             "header": content_markup(
                 header(

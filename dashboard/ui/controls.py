@@ -284,12 +284,15 @@ def change_button(
     return html.Button(text, type="button", className="quiet", **attributes)
 
 
-def token_field() -> html.Div | None:
-    """Return the place of the field for a token, if the server asks for one; None where it takes no changes."""
+def token_field(when: str | None = None) -> html.Div | None:
+    """Return the place of the field for a token, if the server asks for one; None where it takes no changes.
+
+    With ``when="asked"``, the field appears once a change needs it.
+    """
     mode = service().access.page_mode()
-    return None if mode == "off" else html.Div(className="api-token", **data(mode=mode))
+    return None if mode == "off" else html.Div(className="api-token", **data(mode=mode, when=when))
 
 
 def change_message() -> list[Component | None]:
-    """Return the field for a token, and the place of messages about changes."""
-    return [token_field(), html.P(className="status-message", role="status", id="change-message")]
+    """Return the field for a token, which a page that mostly shows something has only on demand, and the place of messages."""
+    return [token_field(when="asked"), html.P(className="status-message", role="status", id="change-message")]

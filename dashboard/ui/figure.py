@@ -19,10 +19,12 @@ from clueline.queries.rankings import RankCorrelation
 
 CONFIG: Any = {
     "displaylogo": False,
-    "displayModeBar": False,
+    "displayModeBar": "hover",
+    "doubleClick": "reset",
+    "showAxisDragHandles": False,  # a drag zooms inside the axes; handles at them would be eight more elements in each panel
     "showSendToCloud": False,  # Plotly's own button would upload the chart to Plotly
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
-    "toImageButtonOptions": {"format": "svg"},
+    # "Save figure" has more to offer than Plotly's picture.
+    "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 }
 AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
 

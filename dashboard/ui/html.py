@@ -17,7 +17,7 @@ def aria(**values: str) -> dict[str, Any]:
     return {f"aria-{name}": value for name, value in values.items()}
 
 
-def data(**values: str) -> dict[str, Any]:
+def data(**values: str | None) -> dict[str, Any]:
     """Return ``data-`` attributes, which the scripts in ``assets`` look for."""
     return {f"data-{name}": value for name, value in values.items()}
 

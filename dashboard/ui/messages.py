@@ -17,7 +17,7 @@ from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.html import banner, choices, note, page_link, panel
 from clueline.dashboard.ui.runs import run_names
-from clueline.dashboard.ui.text import enumerated, percent, short
+from clueline.dashboard.ui.text import brackets, enumerated, percent, short
 from clueline.data.human_curves import UNSTATED_LEFT_OUT
 from clueline.data.plurals import counted
 from clueline.queries.changes import version_changes
@@ -407,8 +407,8 @@ def judge_error(run: ReviewedRun) -> str:
 
 
 def _estimate(key: str, mean: MeanEstimate) -> str:
-    value, low, high, judged = (short(number) for number in (mean.value, mean.low, mean.high, mean.judged))
-    return f"{CATALOGUE[key].name.lower()} {value} ({low} to {high}) instead of {judged}"
+    interval = brackets(mean.low, mean.high)
+    return f"{CATALOGUE[key].name.lower()} {short(mean.value)} {interval} instead of {short(mean.judged)}"
 
 
 def left_out_note(left_out: Mapping[str, int]) -> html.P | None:

@@ -245,13 +245,13 @@ def interval(
     why: Callable[[Any], str | None] | None = None,
     heading: str = "95 % interval",
 ) -> PageColumn:
-    """Return a column of intervals, "low to high"; ``why`` is as in ``PageColumn``."""
+    """Return a column of intervals in brackets; ``why`` is as in ``PageColumn``."""
     start, end = (attrgetter(side) if isinstance(side, str) else side for side in (low, high))
-    return PageColumn(heading, lambda row: span(start(row), end(row)), why=why, number=True)
+    return PageColumn(heading, lambda row: brackets(start(row), end(row)) or None, why=why, number=True)
 
 
 def span(low: float | None, high: float | None, form: Callable[[float | None], str] = short) -> str | None:
-    """Return an interval as "low to high"; None without one."""
+    """Return the range of a bin as "low to high"; None without one. For intervals, see ``brackets``."""
     return None if low is None or high is None else f"{form(low)} to {form(high)}"
 
 

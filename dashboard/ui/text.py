@@ -44,7 +44,7 @@ def tick(correct: float | None) -> str:
 
 
 def brackets(low: float | None, high: float | None, form: Callable[[float], str] = short) -> str:
-    """Return an interval in brackets; blank if there is none."""
+    """Return an interval as every page writes one, in brackets; blank if there is none."""
     return "" if low is None or high is None else f"[{form(low)}, {form(high)}]"
 
 

@@ -113,7 +113,8 @@ class BadRow(msgspec.Struct):
         column, value: the bad cell; None if the problem does not concern a column or a cell.
         hint: key of what would fix it (``data.importing.report.Hint``), or None.
         remedy: how to fix it, in terms of this address's keys; None without a hint.
-        choices: what can be stated to answer it: ROLE=COLUMN for the hint ``column``, WORD=? for ``words``.
+        choices: what can be stated to answer it: ROLE=COLUMN for the hint ``column``, WORD=? for ``words``,
+            for ``dataset`` the ids of datasets that have the file's questions, and + if the file can become a new one.
     """
 
     file: str

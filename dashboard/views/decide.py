@@ -295,7 +295,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     )  # fmt: skip
     values = fig.rounded(difference.difference)
     line = fig.lines(
-        [*thresholds], values, "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}", name="difference",
+        [*thresholds], values, "t = %{x:.2f}: %{y:.3f}<br>band [%{customdata[0]:.3f}, %{customdata[1]:.3f}]", name="difference",
         line={"color": fig.INK, "width": 2}, customdata=[[*ends] for ends in zip(low, high, strict=True)],
     )  # fmt: skip
     scores = fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True))

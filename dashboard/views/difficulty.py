@@ -19,7 +19,7 @@ from clueline.dashboard.ui.html import heading, items_query, note
 from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import PageColumn, html_table, interval
-from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, STATED, short
+from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, STATED, brackets, short
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import Breakdown, BreakdownPart, breakdown
 from clueline.queries.buzzing import FractionAccuracy, accuracy_by_fraction
@@ -181,7 +181,7 @@ def overconfidence_by_part(by: str, result: Breakdown, style: RunStyle, gap: Met
     columns = [
         PageColumn("Run", lambda row: style.dot(row[1].run, f", {row[0].value or 'not stated'}")),
         PageColumn(gap.label, lambda row: row[2].value, number=True),
-        PageColumn("95 % interval", lambda row: f"{short(row[2].low)} to {short(row[2].high)}", number=True),
+        PageColumn("95 % interval", lambda row: brackets(row[2].low, row[2].high) or None, number=True),
         PageColumn("Questions", lambda row: row[1].questions),
     ]
     return fig.figure(

@@ -21,7 +21,7 @@ from clueline.dashboard.ui.html import heading, note, page_link, panel
 from clueline.dashboard.ui.messages import answered, dataset_links, nothing_selected
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table
-from clueline.dashboard.ui.text import short
+from clueline.dashboard.ui.text import brackets
 from clueline.dashboard.views.leaderboard.view import cited_leaderboard
 from clueline.data.plurals import counted
 from clueline.queries.human_votes import Histograms, People, RunHistograms, people
@@ -129,7 +129,7 @@ def vote_metrics_table(board: Leaderboard, style: RunStyle) -> html.Div:
 
 def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
     cell = run.metrics[metric.key]
-    interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+    interval = brackets(cell.low, cell.high) or cell.missing or ""
     return Cell(cell.value, f"{metric.name}: {interval}")
 
 

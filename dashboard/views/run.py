@@ -19,8 +19,8 @@ from clueline.dashboard.ui.html import heading, page_link, section, side_by_side
 from clueline.dashboard.ui.messages import disputed_mark, nothing_selected, withdrawn_banner
 from clueline.dashboard.ui.quizbowl import question_column, without_markup
 from clueline.dashboard.ui.runs import run_style
-from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, over_note, second_note, span
-from clueline.dashboard.ui.text import short
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, over_note, second_note
+from clueline.dashboard.ui.text import brackets, short
 from clueline.dashboard.views.leaderboard.view import cited_leaderboard
 from clueline.dashboard.views.metrics import BEST
 from clueline.dashboard.views.reliability.page import reliability_diagrams
@@ -46,7 +46,9 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
 
     def interval(pair: tuple[Metric, MetricCell]) -> Cell:
         cell = pair[1]
-        return Cell(span(cell.low, cell.high), f"No interval, because {cell.no_interval}" if cell.no_interval else None)
+        return Cell(
+            brackets(cell.low, cell.high) or None, f"No interval, because {cell.no_interval}" if cell.no_interval else None
+        )
 
     def value(pair: tuple[Metric, MetricCell]) -> Cell:
         cell = pair[1]
@@ -68,7 +70,7 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
         PageColumn(
             "95 % of replicates",
-            lambda pair: span(pair[1].rank_low, pair[1].rank_high, lambda rank: f"{round(rank or 0, 1):g}") or "",
+            lambda pair: brackets(pair[1].rank_low, pair[1].rank_high, lambda rank: f"{round(rank, 1):g}"),
             number=True,
         ),
     ]

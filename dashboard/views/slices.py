@@ -34,7 +34,7 @@ from clueline.dashboard.ui.table import (
     second_note,
     with_second,
 )
-from clueline.dashboard.ui.text import p_value_text, short
+from clueline.dashboard.ui.text import brackets, p_value_text, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
 from clueline.data.plurals import counted
 from clueline.queries.breakdown import (
@@ -172,7 +172,7 @@ def heat_map(
         stated = cells.get((part, run))
         if stated is None or stated.value is None:
             return Cell(None, stated.missing if stated else "This run answered none of these questions", "number missing")
-        interval = f"95 % interval {short(stated.low)} to {short(stated.high)}" if stated.low is not None else ""
+        interval = f"95 % interval {brackets(stated.low, stated.high)}" if stated.low is not None else ""
         rank = f"rank {stated.rank:g} of {ranked}" if stated.rank is not None else ""
         title = ", ".join(filter(None, [interval, rank, "significant" if (part, run) in framed else ""]))
         worse = (worse_by(part, run) or 0.0) / most

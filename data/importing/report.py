@@ -14,6 +14,7 @@ from clueline.data.plurals import counted, listed
 from clueline.data.store.answer_states import COUNTED, OTHER_STATES, State
 
 MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
+NEW_DATASET = "+"
 EXAMPLES = 3  # examples shown for each kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
 # What the analyst can state, apart from changing the file, to fix a problem. The command line, the JSON addresses and the page
@@ -58,7 +59,9 @@ class Problem:
     reason: str
     hint: Hint | None = None  # what the analyst can state to fix it; None if only a change of the file helps
     row: str | None = None  # in a document that is not a table, the row in words, such as ``question 12``
-    choices: tuple[str, ...] = ()  # what the analyst can state, such as ``confidence=p_true``, for ``column`` and ``words``
+    # What the analyst can state: ``confidence=p_true`` for ``column``, a word for ``words``. For ``dataset``: datasets that have
+    # the file's questions, and ``NEW_DATASET`` if the file can become one.
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("file", "column", "value", "reason", "row"):
@@ -139,9 +142,10 @@ def refuse(
     column: str | None = None,
     value: str | None = None,
     hint: Hint | None = None,
+    choices: tuple[str, ...] = (),
 ) -> Refused:
     """Return a refusal with a single problem."""
-    return Refused([Problem(file, line, column, value, reason, hint)])
+    return Refused([Problem(file, line, column, value, reason, hint, choices=choices)])
 
 
 @dataclass

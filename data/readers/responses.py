@@ -85,17 +85,19 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 def _without_dataset(incoming: Incoming, staging: Staging, named: str | None) -> Refused:
     """Return the refusal of a file that answers no stored dataset: which one has its questions, or what it lacks to make one."""
-    file, known = incoming.file, ""
+    file, known, fitting = incoming.file, "", ()
     if "question_id" in file.columns:
         staging.load(file, (Column("question_id"),))
         sql = """select dataset, count(*) from (select distinct question_id from loaded) join known_questions using (question_id)
             group by 1 having count(*) >= $share * (select count(distinct question_id) from loaded) order by 2 desc, 1 limit 3"""
-        if datasets := [repr(row[0]) for row in staging.connection.execute(sql, {"share": MIN_SHARE_KNOWN}).fetchall()]:
-            known = f"the questions are those of dataset {' or '.join(datasets)}"
+        fitting = tuple(row[0] for row in staging.connection.execute(sql, {"share": MIN_SHARE_KNOWN}).fetchall())
+        if fitting:
+            known = f"the questions are those of dataset {' or '.join(map(repr, fitting))}"
     if not named:
-        return refuse(file.name, "which dataset do these answer?" + (f" By their ids, {known}" if known else ""), hint="dataset")
+        reason = "which dataset do these answer?" + (f" By their ids, {known}" if known else "")
+        return refuse(file.name, reason, hint="dataset", choices=fitting)
     if known:
-        return refuse(file.name, f"there is no dataset {named!r}; by their ids, {known}", hint="dataset")
+        return refuse(file.name, f"there is no dataset {named!r}; by their ids, {known}", hint="dataset", choices=fitting)
     stored = ", ".join(staging.datasets()) or "none"
     has = listed(file.columns[:MAX_NAMED]) + (" and others" if len(file.columns) > MAX_NAMED else "")
     return refuse(file.name, f"there is no dataset {named!r} (the store has: {stored}), and {NOT_MADE}; it has {has}")

@@ -59,7 +59,7 @@ def test_orders_of_the_menu(page):
 
 def _at(page, order, place):
     assert path(page) == f"/questions/pyramid/{order[place]}" and heading(page) != "Questions"
-    assert f"{place + 1} of {len(order)}" in page.locator(".crumbs").inner_text()
+    assert f"{place + 1} of {len(order)}" in heading(page)
 
 
 def test_the_order_by_a_difference_is_reversed_and_left(page):

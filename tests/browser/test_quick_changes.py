@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.helpers.page_actions import board, eventually, pairs
+from tests.helpers.page_actions import board, checked, chip, eventually, pairs
 from tests.helpers.page_rest import let_scripts_run
 from tests.helpers.page_walk import shown, shows
 
@@ -50,6 +50,71 @@ def test_the_last_of_many_quick_changes_wins(visit):
     shows(page, expected, "after quick changes")
     let_scripts_run(page, 500)  # no late answer to an earlier request may come in
     shows(page, expected, "a moment later")
+
+
+UPDATE, HEALTH = "**/_dash-update-component*", "**/healthz"
+CHOSEN = [("category", "Literature"), ("dataset", "pyramid")]
+
+
+def opened_board(visit):
+    """Open a board of a visitor who has already touched the page. What the connection loses is no complaint."""
+    page = visit(despite=r"ERR_FAILED|Failed to fetch|Callback|_dash-update")
+    page.goto("/?dataset=pyramid")
+    shown(page)
+    return page, board(page)
+
+
+def test_after_a_lost_connection_address_controls_and_numbers_agree(visit):
+    page, before = opened_board(visit)
+    for address in (UPDATE, HEALTH):
+        page.route(address, lambda route: route.abort())
+    chip(page, "category", "Literature").click()
+    page.locator("#unreachable").wait_for()
+    eventually(page, lambda: checked(page) == [])
+    let_scripts_run(page, 1000)  # the controls that went back ask for nothing
+    assert pairs(page) == [("dataset", "pyramid")] and checked(page) == [] and board(page) == before
+    assert page.locator("#unreachable").is_visible()
+
+    for address in (UPDATE, HEALTH):
+        page.unroute(address)
+    page.get_by_role("button", name="Retry").click()
+    page.locator("#unreachable").wait_for(state="detached")
+    eventually(page, lambda: board(page) != before)
+    assert pairs(page) == CHOSEN and checked(page) == [["category", "Literature"]]
+
+
+def test_an_answer_that_comes_after_all_brings_its_address_and_controls(visit):
+    """So does one that is slow while the server misses a probe; nothing goes back then."""
+    page, before = opened_board(visit)
+    held, probes = [], []
+
+    def hold(route):
+        held.append(route)
+
+    def miss_first(route):
+        probes.append(route)
+        if len(probes) == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(UPDATE, hold)
+    page.route(HEALTH, miss_first)
+    chip(page, "category", "Literature").click()
+    eventually(page, lambda: len(probes) > 1)
+    let_scripts_run(page, 500)
+    assert pairs(page) == CHOSEN and not page.locator("#unreachable").count()
+
+    page.unroute(HEALTH)
+    page.route(HEALTH, lambda route: route.abort())
+    page.locator("#unreachable").wait_for()
+    eventually(page, lambda: checked(page) == [])
+    assert pairs(page) == [("dataset", "pyramid")] and board(page) == before
+    for route in held:
+        route.continue_()
+    page.locator("#unreachable").wait_for(state="detached")
+    eventually(page, lambda: board(page) != before and checked(page) == [["category", "Literature"]])
+    assert pairs(page) == CHOSEN
 
 
 # Everything drawn in each figure: kind, class, shape, place, text. Shapes are in the order in which they are drawn.

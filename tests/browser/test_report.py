@@ -34,7 +34,7 @@ def test_a_file_is_alive_without_a_network(browser, cli, seeded, tmp_path):
         ]
         assert len(shown) == 8 and shown == sorted(shown, reverse=reverse)
 
-    assert "clue 6 of 6" in page.locator("#view-3 .answers-section h2").inner_text()
+    assert "clue 1 of 6" in page.locator("#view-3 .answers-section h2").inner_text()
     page.locator("#view-3 .clues [data-clue='1']").click()
     assert "clue 2 of 6" in page.locator("#view-3 .answers-section h2").inner_text()
     assert page.locator("#view-3 tbody[data-clue]:visible").count() == 1

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from clueline.data.store.tokens_and_readers import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.bundle_factory import PEOPLE, write
 from tests.helpers.page_actions import api, board, eventually, fetched, says
+from tests.helpers.paths import ROOT
 
 DROP = """(files) => {
     const moved = new DataTransfer();
@@ -47,6 +49,12 @@ def page(visit, shared, token):
     page.goto("/upload?dataset=pyramid")
     page.get_by_label("Token").fill(token)
     return page
+
+
+def readme_file():
+    """The first file of README, as its command writes it."""
+    command = next(line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("printf"))
+    return subprocess.run(["sh", "-c", command.partition(" >")[0]], check=True, capture_output=True, text=True).stdout
 
 
 def rows(page):
@@ -130,7 +138,7 @@ def test_a_file_is_tried_then_published(page, token):
     ranked = sum(row["metrics"]["accuracy"]["rank"] is not None for row in others)  # eight, and those of other tests
     page.get_by_label("Model").fill("Guesser")
     page.get_by_label("Elicitation").fill("flat")
-    page.get_by_text("What the file does not say").click()
+    page.get_by_text("More about the file").click()
     page.get_by_label("Tags").fill("reasoning=yes, released")
     answers = rows(page)
     drop(page, good(page))
@@ -152,6 +160,66 @@ def test_a_file_is_tried_then_published(page, token):
     facts = json.loads(fetched(page, f"/api/v1/runs/{new['run']}")[1])
     assert (facts["imported_by"], facts["file_name"], facts["items"]) == ("ann", "answers.csv", len(answers))
     assert facts["tags"] == {"reasoning": "yes", "released": "2024-05-13"}
+
+
+def test_the_first_file_of_the_readme_goes_in_and_out_again(page):
+    """From any page, without a choice: it is no file of the dataset of the address."""
+    assert page.get_by_label("Dataset", exact=True).input_value() == ""
+    drop(page, readme_file())
+    message_is(page, "a new dataset of 2 questions, 2 runs, 4 answers. Nothing is stored yet.")
+    assert {row[0] for row in region(page, "First answers")} == {"q1", "q2"}
+    publish(page)
+    page.get_by_role("link", name="on the leaderboard").first.click()
+    page.locator("table.board").wait_for()
+    assert {row["model"] for row in board(page)} == {"alpha", "beta"}
+    page.go_back()
+    page.goto("/runs?dataset=answers")
+    for left in (1, 0):
+        page.locator("button[data-change=withdraw]").first.click()
+        page.locator("dialog.change").get_by_role("button", name="Withdraw").click()
+        says(page, "#change-message", "was withdrawn")
+        eventually(page, lambda left=left: len(api(page, "runs", dataset="answers", withdrawn="0")["runs"]) == left)
+        page.goto("/runs?dataset=answers")
+
+
+def test_a_dataset_without_the_files_questions_is_refused_with_the_cure(page):
+    """In the words of the file: its ids, and no hash of them. The cure is a button; any other choice checks again, too."""
+    content = readme_file().replace("q1", "z1").replace("q2", "z2")
+    page.get_by_label("Dataset", exact=True).select_option("pyramid")
+    drop(page, content, name="pyramid-own.csv")
+    message_is(page, "1 problem; nothing was tried: dataset 'pyramid' has none of the 2 questions of this file")
+    assert [row[2] for row in region(page, "Bad rows")] == ["z1"]
+    page.get_by_role("button", name="Make a new dataset of it").click()
+    message_is(page, "a new dataset of 2 questions, 2 runs, 4 answers. Nothing is stored yet.")
+    page.get_by_label("Dataset", exact=True).select_option("pyramid")  # checks again, unasked
+    message_is(page, "1 problem")
+    page.get_by_label("Dataset", exact=True).select_option("")
+    message_is(page, "Nothing is stored yet.")
+
+    texts = content.replace("question,", "prompt,").replace("z1", "Who wrote Emma?").replace("z2", "Which river is longest?")
+    page.get_by_label("Dataset", exact=True).select_option("pyramid")
+    drop(page, texts)
+    eventually(page, lambda: [row[2] for row in region(page, "Bad rows")] == ["Who wrote Emma?"])
+
+
+def test_a_file_of_a_dataset_is_found_by_its_ids(page):
+    """Also if the address is about another dataset."""
+    content = good(page)
+    page.goto("/upload?dataset=tone")
+    page.get_by_label("Model").fill("Found")
+    drop(page, content)
+    message_is(page, "Nothing is stored yet")
+    assert page.get_by_label("Dataset", exact=True).input_value() == "pyramid"
+    says(page, "#upload-result", "Its questions are those of Pyramid")
+
+
+def test_a_bad_scale_is_mended_by_a_button(page):
+    page.get_by_label("Model").fill("Percentages")
+    drop(page, good(page).replace("0.25", "25"))
+    message_is(page, "problems")
+    page.get_by_role("button", name="Read the confidences as percentages").click()
+    message_is(page, "Nothing is stored yet")
+    assert region(page, "First answers")[0][3] == "0.250"
 
 
 def test_a_bundle_becomes_a_dataset(page, tmp_path):
@@ -183,7 +251,9 @@ def test_wrong_rows_are_shown_by_kind_and_downloaded(page):
     page.get_by_text("Row by row").click()
     assert len(region(page, "Bad rows")) == 100
 
+    page.get_by_label("Dataset", exact=True).select_option("")
     drop(page, "question_id,clue,guess,confidence\nlit-01,0,x,7\n=1+1,0,x,0.5\nlit-01,99,x,0.5\n")
+    page.get_by_role("button", name="Import it into Pyramid").click()
     message_is(page, "3 problems")
     shown = region(page, "Bad rows")
     assert [row[0] for row in shown] == ["2", "3", "4"] and [row[2] for row in shown][:2] == ["7", "=1+1"]
@@ -272,6 +342,7 @@ def test_classes_and_format_are_named_in_the_form(page, token):
     prompts = csv.DictReader(io.StringIO(fetched(page, "/api/v1/datasets/tone/prompts.csv")[1].decode(), newline=""))
     lines = [json.dumps({"uid": row["question_id"], "probs": [0.5, 0.25, 0.25], "pred": 0}) for row in prompts]
     drop(page, "\n".join(lines), "predictions.jsonl")
+    page.get_by_role("button", name="Import it into Tone").click()
     says(page, "#upload-result", "name them under Classes")
     page.get_by_label("Format").select_option("chaosnli")
     page.get_by_label("Classes").fill("positive, neutral, negative")

@@ -13,8 +13,8 @@ from clueline.dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, 
 from clueline.dashboard.ui.html import data, items_query, note, section
 from clueline.dashboard.ui.messages import left_out_note
 from clueline.dashboard.ui.runs import RunStyle, named
-from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, second_note, span
-from clueline.dashboard.ui.text import DASH, percent, short
+from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, second_note
+from clueline.dashboard.ui.text import DASH, brackets, percent, short
 from clueline.data.plurals import counted
 from clueline.queries.buzzing import CategoryOutcomes, PeopleMedian
 from clueline.queries.buzzing.by_category import BuzzOutcomes, CategoryOutcome, RunAndMedian, Share
@@ -338,5 +338,5 @@ def _share_cell(share: Share | None, questions: int) -> Cell:
     if share is None:
         return Cell(None, NOT_HEARD, "number missing")
     why = f"; no interval, because {share.no_interval}" if share.no_interval else ""
-    shown = noted(percent(share.share), span(share.low, share.high, percent) or DASH)
+    shown = noted(percent(share.share), brackets(share.low, share.high, percent) or DASH)
     return Cell(shown, counted(questions, "question") + why)

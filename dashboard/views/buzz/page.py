@@ -25,7 +25,7 @@ from clueline.dashboard.ui.html import data, heading, items_query, note, page_li
 from clueline.dashboard.ui.messages import dataset_links, nothing_selected
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table, over_note, second_note, with_second
-from clueline.dashboard.ui.text import DASH, percent, short
+from clueline.dashboard.ui.text import DASH, brackets, percent, short
 from clueline.dashboard.ui.threshold_sliders import KEY, MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from clueline.dashboard.views.buzz.curves import buzz_categories, buzz_curves, buzz_rates, people_median_section
 from clueline.data.plurals import counted
@@ -295,9 +295,9 @@ def curve_table(runs: Sequence[RunThresholds], style: RunStyle) -> html.Div:
 
 
 def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) -> str:
-    """Return the interval of a run's value in words, each end formatted by ``form``; a dash if there is none."""
+    """Return the interval of a run's value, each end formatted by ``form``; a dash if there is none."""
     ends = run.intervals.get(key)
-    return DASH if ends is None else f"{form(ends.low)} to {form(ends.high)}"
+    return DASH if ends is None else brackets(ends.low, ends.high, form)
 
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
@@ -358,7 +358,7 @@ def outcomes_figure(runs: Sequence[RunThresholds], style: RunStyle) -> PlotlyJso
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
     certain = [max(win - part, 0) for win, part in zip(won, unsure, strict=True)]
     bands = {
-        name: [f" ({ends.low:.1%} to {ends.high:.1%})" if (ends := run.intervals.get(name)) else "" for run in runs]
+        name: [f" {brackets(ends.low, ends.high, percent)}" if (ends := run.intervals.get(name)) else "" for run in runs]
         for name in ("win", "loss")
     }
     wins = [[win, band] for win, band in zip(won, bands["win"], strict=True)]

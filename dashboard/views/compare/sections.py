@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
+from math import log2
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from clueline.dashboard.ui.figure import PlotlyJson
 from clueline.dashboard.ui.html import controls, items_link, note, page_link, section, side_by_side
 from clueline.dashboard.ui.runs import RunName, name_text, named
 from clueline.dashboard.ui.table import PageColumn, html_table, interval, with_second
-from clueline.dashboard.ui.text import DASH, distinct_short_names, p_value_text, short
+from clueline.dashboard.ui.text import DASH, brackets, distinct_short_names, p_value_text, short
 from clueline.data.plurals import counted
 from clueline.queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
@@ -204,21 +205,17 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: Pair
 
 
 def metric_differences(comparison: Comparison, metrics: Sequence[Metric], names: Pair, colours: Pair) -> html.Figure:
-    """Return the difference in each metric with its interval, in units of the interval's half width: so all fit on one axis.
+    """Return the difference in each metric, divided by the part of its interval towards 0: so all fit on one axis.
 
-    Metrics whose best value is 0 are left out: the sign of a difference does not say which run is better.
+    Beyond 1 and -1, the interval leaves out 0. Metrics whose best value is 0 are left out: the sign of a difference does not say
+    which run is better.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
-    rows: list[tuple[float, float, float]] = []
-    for metric, difference in shown:
-        half = ((difference.high or 0.0) - (difference.low or 0.0)) / 2 or 1.0
-        turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better
-        low, high = sorted((turn * (difference.low or 0.0) / half, turn * (difference.high or 0.0) / half))
-        rows.append((turn * (difference.difference or 0.0) / half, low, high))
-    values, lows, highs = ([row[place] for row in rows] for place in range(3))
+    turns = [-1.0 if metric.direction == "higher" else 1.0 for metric, _ in shown]  # below 0, the first run is better
+    values = [turn * _in_reaches(difference) for turn, (_, difference) in zip(turns, shown, strict=True)]
     labels = [fig.plain(metric.label) for metric, _ in shown]
-    ends = fig.padded([*values, *lows, *highs])
+    most = 1.08 * max([1.5, *map(abs, values)])
     favours = [f"{fig.plain(name.label)} better" for name in headed(*names)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
@@ -228,15 +225,31 @@ def metric_differences(comparison: Comparison, metrics: Sequence[Metric], names:
         + ("" if one.p_holm is None else f", adjusted p = {one.p_holm:.3g}")
         for _, one in shown
     ]
-    error = fig.whiskers(values, lows, highs, thickness=1.4)
+    from_zero = fig.whiskers(values, [min(value, 0.0) for value in values], [max(value, 0.0) for value in values], thickness=2)
+    unclear = {"type": "rect", "xref": "x", "yref": "paper", "x0": -1, "x1": 1, "y0": 0, "y1": 1, "layer": "below"}
     spec = fig.drawn(
-        [fig.dots(values, labels, "%{y}: %{customdata}", shades, 9, cliponaxis=False, error_x=error, customdata=words)],
-        22 * len(rows) + 60,
-        fig.axis(f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=fig.MUTED, showticklabels=False),
-        fig.axis(range=fig.downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": fig.INK}),
+        [fig.dots(values, labels, "%{y}: %{customdata}", shades, 9, cliponaxis=False, error_x=from_zero, customdata=words)],
+        22 * len(values) + 80,
+        fig.axis(
+            f"← {favours[0]}{gap}{favours[1]} →", range=[-most, most], zeroline=True, zerolinecolor=fig.MUTED,
+            tickvals=[0, *(sign * 2**power for power in range(1 + int(log2(most))) for sign in (-1, 1))],
+        ),
+        fig.axis(range=fig.downwards(len(values)), type="category", showgrid=False, tickfont={"size": 12, "color": fig.INK}),
+        shapes=[unclear | {"fillcolor": "var(--band)", "line": {"width": 0}}],
+    )  # fmt: skip
+    title = (
+        "How clear the difference in each metric is: the difference divided by the reach of its 95 % interval towards 0. "
+        "In the grey band, the interval includes 0; at 2, the difference is twice as large as it had to be"
     )
-    title = "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours"
     return fig.figure("forest", spec, title)
+
+
+def _in_reaches(difference: Difference) -> float:
+    """Return a difference divided by the distance to the end of its interval on the side of 0."""
+    value = difference.difference or 0.0
+    end = difference.low if value > 0 else difference.high
+    reach = abs(value - (end or 0.0))
+    return value / reach if reach else value
 
 
 def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence | None) -> html.Section | None:
@@ -289,8 +302,8 @@ def equality_sentence(result: MetricPower, equivalence: Equivalence) -> str:
     if equivalence.verdict is None:
         verdict = f"Whether they are equal within {margin} is undefined, because {equivalence.undefined}."
     else:
-        low, high = (difference_text(end or 0.0) for end in (equivalence.low, equivalence.high))
-        verdict = f"With a margin of {margin}: {equivalence.verdict} (90 % interval of the difference {low} to {high})."
+        interval = brackets(equivalence.low, equivalence.high, difference_text)
+        verdict = f"With a margin of {margin}: {equivalence.verdict} (90 % interval of the difference {interval})."
     if result.error is None:
         return verdict
     if not result.margin:

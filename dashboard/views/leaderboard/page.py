@@ -22,7 +22,7 @@ from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.published_values import printed_metrics, published_menu, published_note
 from clueline.dashboard.ui.quizbowl import draw_text
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
-from clueline.dashboard.ui.text import CURVE_NAMES, percent, short
+from clueline.dashboard.ui.text import CURVE_NAMES, brackets, percent, short
 from clueline.dashboard.views.leaderboard import sections
 from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
 from clueline.dashboard.views.leaderboard.view import WHICH_H, cited_leaderboard
@@ -48,7 +48,7 @@ FINDINGS = serve(
         says whether a test supports it.""",
 )
 OVERCONFIDENCE = "overconfidence"
-STORY_HEIGHT = 280  # pixels
+STORY_HEIGHT = 220  # pixels
 
 
 def finding_section(
@@ -90,7 +90,7 @@ def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[st
     row, value = rows[finding.run], finding.value or 0.0
     questions = f" over {counted(row.metrics[finding.metric or OVERCONFIDENCE].questions, 'question')}"
     together = " for all runs together" if finding.runs > 1 else ""
-    interval = "" if finding.low is None else f", 95 % interval{together} {short(finding.low)} to {short(finding.high)}"
+    interval = "" if finding.low is None else f", 95 % interval{together} {brackets(finding.low, finding.high)}"
     chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
     if finding.metric == OVERCONFIDENCE:
         stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy_scored"))
@@ -157,7 +157,7 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
     picture = figure(
         "early-mistake",
         clues_figure(question, style, mistake.clue, "team_share", STORY_HEIGHT),
-        f"Confidence clue by clue: ● correct, × incorrect; heavy steps: {CURVE_NAMES['team_share']}",
+        "● correct, × incorrect; heavy steps: " + CURVE_NAMES["team_share"],
         confidence_table(question, style.names, "team_share"),
         style.legend([mistake.run], "People" if question.human else ""),
     )

@@ -18,7 +18,7 @@ from clueline.dashboard.ui.messages import answered, clues_answered
 from clueline.dashboard.ui.published_values import PrintedRow, published_body
 from clueline.dashboard.ui.runs import RunColours, swatch
 from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, noted, over_note, second_note, sortable
-from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, distinct_short_names, percent, short
+from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, brackets, distinct_short_names, percent, short
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from clueline.queries.engine.bootstrap import REPLICATES
@@ -52,6 +52,13 @@ HEARD = "{} heard without an answer by a player: no call failed"
 FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
 
 
+def _room(columns: int) -> list[str]:
+    """Return the class of a table in whose columns values have room for their intervals in numbers; none with many columns."""
+    if columns <= 5:
+        return ["few"]
+    return ["some"] if columns <= 7 else []
+
+
 def board_table(
     board: Leaderboard,
     unranked: Sequence[LeaderboardRow],
@@ -74,7 +81,7 @@ def board_table(
     whole = {row.run: row.model for row in every} | names_of([row.run for row in every], elicitation=False)
     names = dict(zip(whole, distinct_short_names([*whole.values()], MAX_MODEL_NAME_LENGTH), strict=True))
     states = [state for state in OTHER_STATES if any(state in row.shares for row in every)]
-    below = published_body(published)
+    below, room = published_body(published), _room(len(states) + len(shown))
 
     def name(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
@@ -91,7 +98,7 @@ def board_table(
         PageColumn(sortable("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
         PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
         *(_state_column(state, selection, players) for state in states),
-        *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
+        *(_metric_column(metric, selection.conventions, sort, board, with_ends=bool(room)) for metric in shown),
     ]
     bodies = [
         Body(board.rows),
@@ -103,7 +110,7 @@ def board_table(
         columns,
         bodies,
         "Leaderboard",
-        "board leaderboard heat" if heat else "board leaderboard",
+        " ".join(["board leaderboard", *(["heat"] if heat else []), *room]),
         of_row=lambda row: {} if isinstance(row, PrintedRow) else data(run=row.run),
     )
 
@@ -139,14 +146,15 @@ def _state_column(state: State, selection: Selection, players: Collection[str]) 
     return PageColumn(LABELS[state].capitalize(), share, about=about, number=True)
 
 
-def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard) -> PageColumn:
+def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard, *, with_ends: bool) -> PageColumn:
+    """Return the column of a metric; ``with_ends`` says whether its intervals are written beside the values."""
     scale = ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows])
     sorted_by = sort.removeprefix("-") == metric.key
 
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
         if isinstance(row, PrintedRow):
             return row.value(metric)
-        return _cell(row, metric, conventions, scale, ranked=sorted_by)
+        return _cell(row, metric, conventions, scale, ranked=sorted_by, with_ends=with_ends)
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
     heading = sortable(
@@ -249,14 +257,15 @@ class ColumnScale:
         return style
 
 
-def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
+def _cell(
+    row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool, with_ends: bool
+) -> Cell:
     """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case.
 
     A value that is over other questions than the row says how many.
     """
-    cell, bounds = row.metrics[metric.key], None
-    if cell.bound_low is not None and cell.bound_high is not None:
-        bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
+    cell = row.metrics[metric.key]
+    bounds = brackets(cell.bound_low, cell.bound_high)
     limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
     if cell.value is None:
         return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
@@ -265,28 +274,30 @@ def _cell(row: LeaderboardRow, metric: Metric, conventions: Conventions, scale: 
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}{over}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
-        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
+        interval = brackets(cell.low, cell.high, partial(short, digits=4))
+        about += f"; 95 % interval {interval} ({METHODS[cell.method or 'bootstrap']})"
     elif cell.no_interval:
         about += f"; no interval, because {cell.no_interval}"
     if cell.rest_low is not None and cell.rest_high is not None:
-        about += f"; {short(cell.rest_low)} to {short(cell.rest_high)} with any answers to the questions that it did not answer"
+        about += f"; {brackets(cell.rest_low, cell.rest_high)} with any answers to the questions that it did not answer"
     if cell.adjusted is not None:
         about += f"; {short(cell.adjusted)} adjusted for the questions that each run skipped"
         if cell.adjusted_low is not None and cell.adjusted_high is not None:
-            about += f", 95 % interval {short(cell.adjusted_low, 4)} to {short(cell.adjusted_high, 4)}"
+            about += f", 95 % interval {brackets(cell.adjusted_low, cell.adjusted_high, partial(short, digits=4))}"
         about += "" if metric.low <= cell.adjusted <= metric.high else ", which is outside the range of the metric"
     if cell.rank is not None:
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
-        about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
+        about += f" {brackets(cell.rank_low, cell.rank_high, '{:g}'.format)} in 95 % of replicates"
     about += "; may be best" if cell.may_be_best else ""
     if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
-    groups, style = letters(cell), scale.style(cell)
+    groups, style, ends = letters(cell), scale.style(cell), brackets(cell.low, cell.high)
     shown = _shortened_letters(groups)
     about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
         items_link(html.Span(short(cell.value), className="value"), items_query(focus=row.run)),
+        html.Span(f" {ends}", className="ends") if with_ends and ends else None,
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,

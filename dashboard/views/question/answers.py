@@ -118,7 +118,7 @@ class RunAtClue:
             words.append(html.Span(note, className="row-note", title=", ".join(self.guesses)))
         if answer.disputed:
             words.append(disputed_mark())
-        return Cell(words, kind="guess" if answer.guess else "missing")
+        return Cell(words, answer.guess or "", "guess" if answer.guess else "missing")
 
     @property
     def shown(self) -> ClueResponse | None:

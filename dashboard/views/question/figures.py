@@ -35,8 +35,7 @@ def question_figure(question: Question, style: RunStyle, cursor: int) -> html.Fi
     buzzes += f", □ {' or '.join(WORDS[state] for state in states)}" if states else ""
     curve = f"; heavy steps: h of CalScore, the {CURVE_NAMES[question.human_curve]}" if question.human else ""
     return fig.figure(
-        "clues", clues_figure(question, style, cursor, question.human_curve),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}",
+        "clues", clues_figure(question, style, cursor, question.human_curve), f"● correct, × incorrect{buzzes}{curve}",
         confidence_table(question, style.names, question.human_curve),
         style.legend([run.run for run in question.runs], "People" if question.human else ""),
     )  # fmt: skip
@@ -124,10 +123,10 @@ def _number(guess: str | None) -> float | None:
         return None
 
 
-RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
-MAIN = (0.0, 0.86)
+RAIL = (0.85, 1.0)  # the strip of human buzzes, as a share of the figure's height
+MAIN = (0.0, 0.8)
 RANGE = (-0.03, 1.05)  # range of the confidence axis
-HEIGHT, AXIS = 320, 60  # pixels of the figure, and of the space below and above its axes
+HEIGHT, AXIS = 230, 60  # pixels of the figure, which has room on the first screen, and of the space below and above its axes
 MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
@@ -159,7 +158,7 @@ def clues_figure(question: Question, style: RunStyle, cursor: int, human_curve: 
     ends += [("People", curve[-1], fig.INK)] if question.human else []
     labels = fig.end_labels(ends, *RANGE, (height - AXIS) * (main[1] - main[0]))
     share = "teams" if human_curve in TEAM_CURVES else "buzzes"
-    title = f"confidence; share of {share} right" if question.human else "confidence"
+    title = f"confidence; {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
     shapes = [
         fig.straight(words[cursor], colour="var(--cursor)", width=2) | {"name": "cursor", "layer": "below"},

@@ -64,7 +64,7 @@ CLUE_STEPS = serve(
 class QuestionPage(PageParameters, frozen=True):
     """Cursor, order of the list that led to the question, order of the runs, and rules by which they buzz."""
 
-    clue: Annotated[str, Text("the clue at the cursor, from 0; the last one by default")] = ""
+    clue: Annotated[str, Text("the clue at the cursor, from 0; the first one by default")] = ""
     rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
     sort: Sort = "position"
     metric: Annotated[
@@ -100,29 +100,27 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     style = run_style(request.facets, question.runs, shown)
     cursor = _cursor(request, question)
     undisputed = request.selection.undisputed
+    drawn = (question_figure(question, style, cursor), vote_shares(question, style) if question.votes else None)
+    figures = [figure for figure in drawn if figure is not None]
     return [
         _heading(question, request),
         html.Div(
             [
-                html.Div(
-                    [
-                        clue_text(question, cursor, quizbowl=request.facets.quizbowl),
-                        question_thresholds(rules, request.written("scale"), request.link("/buzz", **_rules_keys(request)))
-                        if any(run.buzzpoint for run in question.runs)
-                        else None,
-                    ]
-                ),
+                clue_text(question, cursor, style.names, quizbowl=request.facets.quizbowl),
+                figures[0] if figures else None,
                 answers_section(question, style, request.parameters.metric, cursor, undisputed=undisputed)
                 if question.runs
                 else nothing_selected(
                     question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
                 ),
             ],
-            className="text-and-answers",
+            className="text-and-answers" + (" with-figure" if figures else ""),
         ),
-        question_figure(question, style, cursor),
+        *figures[1:],
+        question_thresholds(rules, request.written("scale"), request.link("/buzz", **_rules_keys(request)))
+        if any(run.buzzpoint for run in question.runs)
+        else None,
         left_out_note(question.left_out_plays),
-        vote_shares(question, style) if question.votes else None,
         _clue_steps(request, question, style.names),
     ]
 
@@ -169,11 +167,11 @@ def _rules_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[
 
 
 def _cursor(request: PageRequest[QuestionPage], question: Question) -> int:
-    """The clue that the address names, from 0; the last one if it names none."""
+    """The clue that the address names, from 0; the first one if it names none."""
     last = len(question.clues) - 1
     text = request.parameters.clue
     if not text:
-        return last
+        return 0
     if not text.isdecimal() or int(text) > last:
         raise BadRequest(
             "unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in question.clues]

@@ -26,10 +26,11 @@ FEW_CLUES = 8  # up to this many clues have a row each, however short
 SHORT_CLUE = 6
 
 
-def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
+def clue_text(question: Question, cursor: int, names: Mapping[str, str] | None = None, *, quizbowl: bool) -> html.Ol:
     """Return the clues as a list that the cursor moves through. Clues after the cursor, counted from 0, are dimmed.
 
-    Many short clues are set as running text.
+    Buzzes of teams are marked at their words, and those of runs, which have ``names``, at the ends of clues. Many short clues are
+    set as running text.
     """
     ticks: dict[int, list[html.Span]] = defaultdict(list)
     for buzz in question.human.buzzes if question.human else []:
@@ -42,6 +43,7 @@ def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
         text = clue.text or ""
         shown = characters(text) if quizbowl else [Character(letter, place) for place, letter in enumerate(text)]
         parts = _words(text, shown, start, clue.word_end, ticks, last=clue.clue == len(question.clues) - 1)
+        parts += _buzzes_of_runs(question, clue.clue, names or {})
         items.append(html.Li(parts, className=f"clue {state}", tabIndex="0", **data(clue=str(clue.clue), end=str(clue.word_end))))
         start = clue.word_end
     flows = len(items) > FEW_CLUES and start <= SHORT_CLUE * len(items)
@@ -74,6 +76,23 @@ def _words(
     return parts
 
 
+def _buzzes_of_runs(question: Question, clue: int, names: Mapping[str, str]) -> list[str | Component]:
+    """Return a mark for the runs that buzz at a clue and are right, and one for those that are wrong, with their numbers."""
+    buzzing: dict[bool, list[str]] = {True: [], False: []}
+    for run in question.runs:
+        if run.buzzpoint and run.buzzpoint.clue == clue:
+            answer = next(answer for answer in run.one_per_clue() if answer.clue == clue)
+            buzzing[answer.correct >= 0.5].append(names.get(run.run, run.run))
+    marks: list[str | Component] = []
+    for right, runs in buzzing.items():
+        if runs:
+            label = f"{'Correct' if right else 'Incorrect'} buzz of {', '.join(runs)}"
+            mark = f" ◇{len(runs) if len(runs) > 1 else ''}"
+            kind = f"tick run {'right' if right else 'wrong'}"
+            marks.append(html.Span(mark, className=kind, title=label, role="img", **aria(label=label)))
+    return marks
+
+
 def _tick(question: Question, buzz: HumanBuzz, team: str, kind: str) -> html.Span:
     label = f"{team}: {'correct' if buzz.correct else 'incorrect'} buzz {buzz.place(question.clues[-1].word_end)}"
     return html.Span(
@@ -99,23 +118,41 @@ def question_heading(
 
     ``place`` is the question's place among the ``total`` of the list, from 0; None if filters leave it out.
     """
-    line = question.answer or ""
-    name = line.partition("[")[0].strip()  # without other accepted answers
-    drawn = draw_text if quizbowl else lambda text: [text]
     facts = [part for fact in _facts(question) for part in (" · ", fact)]
     steps = [_step("Previous", "p", previous), _step("Next", "n", following)]
-    where = f" {place + 1:,} of {total:,}" if place is not None else " outside the filters"
+    where = f"{place + 1:,} of {total:,}" if place is not None else "outside the filters"
     return html.Div(
         [
-            html.P([listing, html.Span(where)], className="crumbs"),
             html.Div(
-                [html.H1(drawn(name) if name else f"Question {question.question_id}"), html.Div(steps, className="steps")],
+                [
+                    html.P(listing, className="crumbs"),
+                    html.H1(f"Question {where}"),
+                    _answer_line(question, quizbowl=quizbowl),
+                    html.Div(steps, className="steps"),
+                ],
                 className="titles",
             ),
             html.P([html.Code(question.question_id), *facts], className="lead"),
-            html.P(["Answer line: ", *drawn(line)], className="note") if "[" in line else None,
         ],
         className="heading question-heading",
+    )
+
+
+def _answer_line(question: Question, *, quizbowl: bool) -> html.Details | None:
+    """Return the answer line, None without one. Where clues lead to it, it is folded away until somebody asks.
+
+    ``assets/question.js`` folds it again at the next question, or keeps it open.
+    """
+    if not question.answer:
+        return None
+    answer = draw_text(question.answer) if quizbowl else [question.answer]
+    keep = html.Button("Always show", type="button", className="quiet", **data(keeps="answer"), **aria(pressed="false"))
+    folds = len(question.clues) > 1
+    return html.Details(
+        [html.Summary("Answer", className="quiet"), html.Span(answer, className="answer"), *([keep] if folds else [])],
+        className="answer-line",
+        open=not folds,
+        **data(question=question.question_id, folds="yes" if folds else None),
     )
 
 

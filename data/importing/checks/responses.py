@@ -15,6 +15,7 @@ a confidence, is a wrong answer at that confidence. Other such rows are stored w
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -142,6 +143,9 @@ def _warn_of(staging: Staging, where: str, one: str, several: str) -> None:
         staging.report.warnings.append(f"{counted(count, one, several)}; these values were left out")
 
 
+NO_SUCH_QUESTION = "no such question in dataset"  # the beginning of a problem
+
+
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:
     """Return whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
     with ThreadPoolExecutor(2) as threads:
@@ -162,7 +166,7 @@ def _report_bad(staging: Staging) -> None:
     for column, reason, where in (
         ("model", "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",
          "where model is null"),
-        ("question_id", "'no such question in dataset ' || s.dataset", f"anti join questions {OF_QUESTION}"),
+        ("question_id", f"'{NO_SUCH_QUESTION} ' || s.dataset", f"anti join questions {OF_QUESTION}"),
         ("clue", "'which clue? The question has ' || q.clues",
          f"join questions {OF_QUESTION} and s.clue is null and q.clues > 1"),
         ("clue",
@@ -286,9 +290,17 @@ UNKNOWN = """select s.dataset, s.question_id from responses_read s anti join que
 
 
 def advise(staging: Staging) -> None:
-    """Add a sentence to the report for each mistake that explains nearly all rows with an unknown question or clue."""
+    """Add a sentence to the report for each mistake that explains nearly all rows with an unknown question or clue.
+
+    If other datasets have the questions, the problems of these rows offer them.
+    """
     report = staging.report
     report.advice += [sentence for check in (_other_case, _other_dataset, _clues) if (sentence := check(staging))]
+    fitting = tuple(_datasets_of_unknown(staging))
+    report.problems = [
+        replace(problem, hint="dataset", choices=fitting) if fitting and problem.reason.startswith(NO_SUCH_QUESTION) else problem
+        for problem in report.problems
+    ]
 
 
 def _other_case(staging: Staging) -> str | None:
@@ -303,14 +315,17 @@ def _other_case(staging: Staging) -> str | None:
 
 
 def _other_dataset(staging: Staging) -> str | None:
+    if not (fitting := _datasets_of_unknown(staging)):
+        return None
+    return f"The store has these questions in dataset {', '.join(map(repr, fitting))}: does the file answer that one?"
+
+
+def _datasets_of_unknown(staging: Staging) -> list[str]:
+    """Return the datasets, at most three, that have nearly all questions which the named one does not have."""
     rows = staging.connection.execute(f"""
         select q.dataset, count(*), (select count(*) from ({UNKNOWN})) from ({UNKNOWN}) u
         join questions q on q.question_id = u.question_id and q.dataset <> u.dataset group by 1 order by 2 desc, 1""").fetchall()
-    fitting = [dataset for dataset, matched, count in rows if matched >= MIN_SHARE_EXPLAINED * count]
-    if not fitting:
-        return None
-    names = ", ".join(repr(dataset) for dataset in fitting[:3])
-    return f"The store has these questions in dataset {names}: does the file answer that one?"
+    return [dataset for dataset, matched, count in rows if matched >= MIN_SHARE_EXPLAINED * count][:3]
 
 
 def _clues(staging: Staging) -> str | None:

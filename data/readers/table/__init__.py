@@ -35,7 +35,8 @@ FORMAT = Format(
 The report lists every column with its role, and why it has it. What the table does not show for certain is asked, never guessed.
 These rules decide the rest:
 
-- **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. If a dataset
+- **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. A column such as
+  `question` holds ids if its values are short words with a digit, such as `q1`. If a dataset
   has the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created,
   named after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is
   `forecast`. A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same

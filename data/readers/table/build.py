@@ -15,7 +15,7 @@ import polars as pl
 from clueline.data.dataset_kinds import FORECAST, NO, YES
 from clueline.data.duckdb_and_polars import frame, literal
 from clueline.data.importing.column_mapping import BadMapping, read_pattern
-from clueline.data.importing.report import Hint, Problem, refuse
+from clueline.data.importing.report import NEW_DATASET, Hint, Problem, Refused, refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
 from clueline.data.importing.table_contract import (
     GRADE_PREFIX,
@@ -593,7 +593,9 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
     else:
         rows = {question: row for question, row in rows.items() if question not in others}
     if known and is_stored:
-        if not of_tables or not rows or not {*questions.rows} & {*others}:
+        if rows and (len(rows) == len(questions.rows) or (not of_tables and not builder.mapping.column("question_id"))):
+            raise Refused([_unknown_questions(builder, staging, dataset, questions, rows)])
+        if not of_tables or not rows:
             return  # the checks report questions that the dataset does not have
         staging.recut.add(dataset)
         kept = {key: facts[0][key] for key in ("title", "kind", "licence", "source", "simulated", "note", "classes")}
@@ -609,6 +611,38 @@ def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: 
     ]
     if attributes:
         add_table(staging, "attributes", name, dataset, attributes, (*map(Column, attributes[0]),))
+
+
+def _unknown_questions(
+    builder: Builder, staging: Staging, dataset: str, questions: Questions, unknown: Mapping[str, Mapping[str, str | None]]
+) -> Problem:
+    """Return what is wrong with questions that a dataset lacks, in the words of the table, and which datasets have them all."""
+    stated = builder.mapping.column("question_id")
+    column = stated or builder.mapping.column("question")
+    question, row = next(iter(unknown.items()))
+    every = len(unknown) == len(questions.rows)
+    which = (
+        f"none of the {counted(len(unknown), 'question')}" if every else f"not {len(unknown):,} of the {len(questions.rows):,}"
+    )
+    reason = f"dataset {dataset!r} has {which} of this file"
+    value = question if stated else (row["text"] or question)[:80]
+    fitting = tuple(name for name in _datasets_with(staging, questions) if name != dataset)
+    if fitting:
+        reason += f"; dataset {' or '.join(map(repr, fitting))} has all of them"
+    return Problem(builder.table.name, None, column, value, reason, "dataset", row["place"], (*fitting, NEW_DATASET))
+
+
+def _datasets_with(staging: Staging, questions: Questions) -> list[str]:
+    """Return the datasets that have all these questions, by id or by text."""
+    ids_of_texts = {squashed(row["text"]): question for question, row in questions.rows.items() if row["text"]}
+    matched: dict[str, set[str]] = {}
+    for known in frame(staging.connection, "select dataset, question_id, text from known_questions").to_dicts():
+        own = questions.rows.get(known["question_id"])
+        if own is not None and own["text"] in (None, known["text"]):
+            matched.setdefault(known["dataset"], set()).add(known["question_id"])
+        elif squashed(known["text"]) in ids_of_texts:
+            matched.setdefault(known["dataset"], set()).add(ids_of_texts[squashed(known["text"])])
+    return [dataset for dataset, some in matched.items() if len(some) == len(questions.rows)]
 
 
 def safe_name(name: str) -> str:

@@ -17,6 +17,7 @@ SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 co
 OF_TEXTS = {"guess", "answer", "either", "question"}  # roles of columns of what was asked and answered
 ENDINGS = "json|jsonl|csv|tsv|txt|md|html?|xml|ya?ml|parquet|log|pdf|png|jpe?g|gif|wav|mp[34]|py"
 FILE_NAME = re.compile(rf"[^\s?]*[\w-]\.(?:{ENDINGS})", re.IGNORECASE)
+SHORT_ID = re.compile(r"(?=.*\d)[\w.:/#-]{1,40}")
 
 
 @dataclass
@@ -127,6 +128,11 @@ class Column:
     def holds_file_names(self) -> bool:
         """Whether nearly all of these are names of files."""
         return sum(bool(FILE_NAME.fullmatch(text)) for text in self.distinct) >= MIN_FITTING * max(1, len(self.distinct))
+
+    @cached_property
+    def holds_ids(self) -> bool:
+        """Whether each of these is a short word with a digit, such as ``q1`` or ``geo/12``."""
+        return bool(self.distinct) and all(SHORT_ID.fullmatch(text) for text in self.distinct)
 
     @cached_property
     def is_measure(self) -> bool:

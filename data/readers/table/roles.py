@@ -570,6 +570,9 @@ def _questions(state: Guessing) -> None:
             texts = texts if len(texts) == 1 else []
         if texts:
             best = max(texts, key=lambda c: (c.name_says("question"), len(c.distinct)))
+            if best.holds_ids and not state.named("question_id", NO_QUESTION):
+                state.take("question_id", best.name, "by its name, and its values are ids")
+                return
             state.take("question", best.name, "by its name" if best.name_says("question") else "its texts are questions")
     if state.has("question_id"):
         return

@@ -197,7 +197,7 @@ def test_additional_parts_change_the_structure(app):
 def test_the_server_answers_with_a_page_or_with_its_content(app):
     content, page = (sent(app, "/", "dataset=pyramid", wanted) for wanted in (False, True))
     assert "page" not in content and content["outline"] == page["outline"] and content["content"] == page["content"]
-    assert page["page"]["title"] == "Leaderboard · Clueline" and page["page"]["name"] == "leaderboard"
+    assert page["page"]["title"] == "Leaderboard" and page["page"]["name"] == "leaderboard"
     assert "Simulated people" in page["page"]["banner"] and 'data-path="/reliability"' in page["page"]["header"]
     assert set(page["fragments"]) > set(content["fragments"])
     wrong = sent(app, "/", "dataset=nowhere")

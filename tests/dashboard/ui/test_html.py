@@ -39,7 +39,7 @@ def test_declared_columns_are_written_in_one_style():
 
 def test_an_interval_has_two_ends_or_a_reason():
     text = markup(html_table(["run", interval(why=lambda row: row.missing)], ROWS, "x", declared=SLOPES))
-    assert "−0.200 to 0.100" in text and 'title="None, because too few questions">–</td>' in text
+    assert "[−0.200, 0.100]" in text and 'title="None, because too few questions">–</td>' in text
     assert bracketed(0.5, 0.25, 0.75) == "0.500 [0.250, 0.750]" and bracketed(0.5, None, None) == "0.500"
 
 

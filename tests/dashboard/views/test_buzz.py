@@ -117,7 +117,7 @@ def test_the_page_shows_shares_before_people(app, snapshot):
     assert all(text in shown for text in ("Earlier than people, by category", "By 10 words before it"))
     run = people_median(snapshot, Selection("pyramid"), Rules(curve="dataset")).runs[0]
     assert percent(run.earlier.share) in shown
-    assert f"{percent(run.categories[0].earlier.low)} to {percent(run.categories[0].earlier.high)}" in shown
+    assert f"[{percent(run.categories[0].earlier.low)}, {percent(run.categories[0].earlier.high)}]" in shown
 
 
 # -- buzzpoints of one question ----------------------------------------------------------------------------------------

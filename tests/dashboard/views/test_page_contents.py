@@ -190,7 +190,7 @@ def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
     content = plain(drawn(app, "question", f"metric={metric}", "pyramid", "lit-08"))
     bodies = [part["props"] for part in walk(content) if part.get("type") == "Tbody" and "data-clue" in part["props"]]
     (shown,) = [body for body in bodies if not body["hidden"]]
-    assert [body["data-clue"] for body in bodies] == [str(clue) for clue in range(len(bodies))] and shown is bodies[-1]
+    assert [body["data-clue"] for body in bodies] == [str(clue) for clue in range(len(bodies))] and shown is bodies[0]
     for body in bodies:
         rows = [row["props"] for row in body["children"] if "data-run" in row["props"]]
         assert [row["data-run"] for row in rows] == [run["run"] for run in expected]

@@ -83,11 +83,13 @@ def test_shades_and_frames_of_the_heat_map(draw, client, metric, against):
     content = draw("slices", ("dataset", "pyramid"), ("metric", metric), *([("against", other)] if other else []))
     drawn = [part for part in descendants(content) if "--much" in (getattr(part, "style", None) or {})]
     expected = sorted(
-        (f"95 % interval {cell['low']:.3f} to {cell['high']:.3f}".replace("-", "\N{MINUS SIGN}"), f"{abs(worse[key]) / most:.2f}",
+        (f"95 % interval [{cell['low']:.3f}, {cell['high']:.3f}]".replace("-", "\N{MINUS SIGN}"), f"{abs(worse[key]) / most:.2f}",
          "worse" if worse[key] > 0 else "better", key in clear)
         for key, cell in cells.items()
     )  # fmt: skip
-    seen = sorted((td.title.split(",")[0], td.style["--much"], td.className.split()[1], "framed" in td.className) for td in drawn)
+    seen = sorted(
+        (f"{td.title.split(']')[0]}]", td.style["--much"], td.className.split()[1], "framed" in td.className) for td in drawn
+    )
     assert seen == expected and all(("significant" in td.title) == ("framed" in td.className) for td in drawn)
 
 

@@ -47,8 +47,9 @@ def test_a_mistake_of_every_row_is_explained_in_one_sentence(relay, tmp_path):
 
 def test_the_dataset_that_is_meant_is_named(relay, tmp_path):
     put(relay, write(tmp_path / "toy"))
-    advice = refused(relay, tmp_path / "answers.csv", rows(), dataset="toy").advice
-    assert advice == ["The store has these questions in dataset 'relay': does the file answer that one?"]
+    error = refused(relay, tmp_path / "answers.csv", rows(), dataset="toy")
+    assert error.advice == ["The store has these questions in dataset 'relay': does the file answer that one?"]
+    assert {(problem.hint, problem.choices) for problem in error.problems} == {("dataset", ("relay",))}
 
 
 def test_problems_are_counted_by_kind(relay, tmp_path):

@@ -81,6 +81,28 @@ def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
     assert "rivers.csv: confidence: confidence (by its name, and its numbers are between 0 and 1)" in report.lines
 
 
+def test_short_words_with_digits_are_ids_of_questions(store, tmp_path):
+    """As in the first file of README, where no text of a question is stated."""
+    rows = [{"model": "alpha", "question": name, "confidence": ".9", "correct": "1"} for name in ("q1", "geo/12")]
+    report = put(store, write(tmp_path / "in.csv", rows))
+    assert [question for question, *_ in answers(store, report)] == ["geo/12", "q1"]
+    assert store.snapshot().rows("select text from questions") == [(None,)] * 2
+
+
+def test_a_dataset_without_the_questions_is_refused_in_the_words_of_the_file(store, tmp_path):
+    """The refusal names the dataset that has them, by ids or by texts, and that the file can become a new one."""
+    put(store, write(tmp_path / "asked.csv", ROWS))
+    put(store, write(tmp_path / "other.csv", with_ids(*({"confidence": ".5", "correct": "1"} for _ in range(3)))))
+    for dataset, rows, value, fitting in (
+        ("other", ROWS, "Which river?", ("asked", "+")),
+        ("asked", [{"question": f"q{n}", "confidence": ".9", "correct": "1"} for n in range(3)], "q0", ("other", "+")),
+        ("asked", [{"question": f"z{n}", "confidence": ".9", "correct": "1"} for n in range(3)], "z0", ("+",)),
+    ):
+        (problem,) = refusal(store, write(tmp_path / "in.csv", rows), dataset=dataset).problems
+        assert (problem.value, problem.column, problem.hint, problem.choices) == (value, "question", "dataset", fitting)
+        assert problem.reason.startswith(f"dataset {dataset!r} has none of the 3 questions of this file")
+
+
 def test_questions_without_ids_are_named_by_their_texts(store, tmp_path):
     first = put(store, write(tmp_path / "a.csv", ROWS), model="a")
     second = put(store, write(tmp_path / "b.csv", ROWS[::-1]), model="b")

@@ -194,6 +194,7 @@ class LeaderboardPage(PageParameters, frozen=True):
         ),
     ] = ""
     heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
+    which_h: Annotated[bool, Flag("`1`: CalScore and its ranks by each human curve are shown")] = False
     published: Annotated[
         str, Choice("a table of published figures to show", TABLES, "There is no published table {value!r}.", blank=True)
     ] = ""
@@ -309,12 +310,18 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             wide_left=True,
         ),
         folded("Ranks by each metric", sections.rankings(board, ranked, style)) if several_ranks and crowded else None,
-        folded("Which h decides the ranks of CalScore?", sections.which_h_section(WHICH_H.ask(request), style.names))
-        if len(board.rows) > 1 and request.facets.has_teams
-        else None,
+        _which_h(request, style) if len(board.rows) > 1 and request.facets.has_teams else None,
         folded("Do the metrics rank the runs alike?", sections.rank_agreement(board, ranked, pair)) if several_ranks else None,
         sections.release_dates_section(service().ask(release_dates, request.selection, by), by, style) if dated else None,
     ]
+
+
+def _which_h(request: PageRequest[LeaderboardPage], style: RunStyle) -> Component:
+    """Return ranks of CalScore by each human curve, or a button for them: they take four more boards to compute."""
+    title = "Which h decides the ranks of CalScore?"
+    if not request.parameters.which_h:
+        return html.Button(title, className="quiet", **data(set="which_h=1"))
+    return folded(title, sections.which_h_section(WHICH_H.ask(request), style.names), unfolded=True)
 
 
 def _link_to_common(request: PageRequest[LeaderboardPage], board: Leaderboard) -> Component | None:

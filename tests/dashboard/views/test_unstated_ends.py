@@ -119,6 +119,7 @@ def test_each_h_is_named_where_numbers_stand(qanta, qanta_client):
     assert answer["used"] == "team_share" and answer["plays"] == {"plays": 7, "unstated": 3}
     text = text_of(qanta, "/", QUERY)
     assert "CalScore ↓ h: teams" in text and "CalScore ↓ h: buzzes" in text_of(qanta, "/", "dataset=qanta")
+    text = text_of(qanta, "/", f"{QUERY}&which_h=1")
     assert "Which h decides the ranks of CalScore? All four human curves rank the runs alike." in text
     assert "buzzes all buzzes teams (used) teams, survival" in text
     lines_of_table = table(qanta_client, f"/api/v1/which-h.csv?{QUERY}")

@@ -1,6 +1,6 @@
 """Figures in view are painted at once. The others wait until the browser is idle, they come into view, or a print begins."""
 
-from tests.helpers.page_actions import chip, eventually
+from tests.helpers.page_actions import chip, eventually, unfold
 
 BUSY = """() => [...document.querySelectorAll("#content [data-figure][aria-busy=true]")].map((frame) => frame.dataset.figure)"""
 DRAWN = """(name) => { const plot = document.querySelector(`#content [data-figure="${name}"] .js-plotly-plot`);
@@ -40,6 +40,7 @@ def test_a_figure_out_of_view_waits(visit):
     ):
         before, below = page.evaluate(DRAWN, SHOWN), page.evaluate(DRAWN, HIDDEN)
         page.evaluate("window.scrollTo(0, 0)")
+        unfold(page, "category")  # in so low a window, the filters are folded
         chip(page, "category", category).click()
         check_that(page, lambda figure, old=before: figure != old, lambda figure, old=below: figure == old)
         paint()

@@ -398,7 +398,8 @@ class Evidence:
     def largest_shares(self) -> Floats:
         """Share of the items of each run that are in its largest unit, or group of units, shape (runs,)."""
         items = self.by_cluster(OUTLINE)["items"]
-        return items.max(axis=0, initial=0.0) / np.maximum(items.sum(axis=0), 1)
+        shares: Floats = items.max(axis=0, initial=0.0) / np.maximum(items.sum(axis=0), 1)
+        return shares
 
     # -- values, replicates and pseudo-values --------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from clueline.queries.metrics.kernels.item_totals import net_reward
 from clueline.queries.metrics.metric import Floats
 
 Method = Literal["bootstrap", "extra question", "jackknife", "calibration test"]
+BOOTSTRAP: Method = "bootstrap"
 
 
 class Intervals(NamedTuple):
@@ -77,8 +78,8 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     the metric of ``Metric.interval_of``. There are no intervals of a metric with ``Metric.no_interval``.
     """
     if metric.no_interval:
-        runs = len(evidence.runs)
-        return Intervals(*np.full((2, runs), np.nan), np.zeros(runs, np.int64), ("bootstrap",) * runs)
+        none, methods = np.full(len(evidence.runs), np.nan), tuple(BOOTSTRAP for _ in evidence.runs)
+        return Intervals(none, none, np.zeros(len(none), np.int64), methods)
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
@@ -129,10 +130,10 @@ def _smooth_replicates(metric: Metric) -> int:
 def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
     """Check whether a metric of each run rests on few units, errors or right answers; not with respondents or a single unit."""
     units = evidence.units_with(metric)
-    few = units < inference.SMALL_SAMPLE
+    few: NDArray[np.bool_] = (units < inference.SMALL_SAMPLE) & (units > 1)
     if "correctness" in metric.needs:
-        few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
-    return few & ~_of_people(evidence) & (units > 1)
+        few |= (evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES) & (units > 1)
+    return few & ~_of_people(evidence)
 
 
 def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
@@ -141,13 +142,14 @@ def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
 
 def _by_jackknife_of_clusters(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
     """Check for each run whether its clusters are few or unequal, and show how rare errors and right answers are, (runs,)."""
-    chosen = np.zeros(len(evidence.runs), dtype=bool)
+    chosen: NDArray[np.bool_] = np.zeros(len(evidence.runs), dtype=bool)
     if evidence.clustered is None or not metric.of_items or (metric.thresholded and evidence.conventions.t > MOSTLY_ANSWERED):
         return chosen
     chosen = _few_or_unequal(evidence) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
     if "correctness" in metric.needs:
         chosen &= evidence.rarer_outcomes(metric) >= inference.FEW_OF_PAIRS
-    return chosen & np.isfinite(evidence.values(metric))
+    chosen &= np.isfinite(evidence.values(metric))
+    return chosen
 
 
 def _few_or_unequal(evidence: Evidence) -> NDArray[np.bool_]:
@@ -181,11 +183,15 @@ def _of_bounded_mean(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool
     sums = np.nan_to_num(metric.value(columns, evidence.conventions)) * items
     per_unit = items.sum(axis=0) / np.maximum(evidence.units_with(metric), 1)
     least, most = mean_range(metric, evidence.conventions)
-    ends = [
-        np.concatenate(inference.bounded_mean_interval(sums[:, [run]], items[:, run], least, most, per_unit[run]))
-        for run in np.flatnonzero(chosen)
-    ]
-    return np.stack(ends, axis=1) if ends else np.zeros((2, 0))
+    runs = np.flatnonzero(chosen)
+    if len(runs) and (items[:, runs] == items[:, runs[:1]]).all():  # as most runs have, and much faster together
+        of_all = items[:, runs[0]], least, most, per_unit[runs[0]]
+        return np.stack(inference.bounded_mean_interval(sums[:, runs], *of_all))
+    ends = np.zeros((2, len(runs)))
+    for place, run in enumerate(runs):
+        (low,), (high,) = inference.bounded_mean_interval(sums[:, [run]], items[:, run], least, most, per_unit[run])
+        ends[:, place] = low, high
+    return ends
 
 
 def mean_range(metric: Metric, conventions: Conventions) -> tuple[float, float]:

@@ -79,7 +79,7 @@ def test_intervals_of_the_leaderboard(client):
         for key, estimate in row["metrics"].items():
             assert (estimate["value"], estimate["rank"]) == (other["metrics"][key]["value"], other["metrics"][key]["rank"])
             if estimate["value"] is not None:
-                assert estimate["low"] <= estimate["high"]
+                assert estimate["no_interval"] if estimate["low"] is None else estimate["low"] <= estimate["high"]
             if estimate["rank"] is not None and estimate["low"] is not None:
                 assert 1 <= estimate["rank_low"] <= estimate["rank_high"] <= len(board["rows"])
         for key in ("brier", "calscore", "accuracy", "mean_confidence"):  # means, which must lie in their intervals

@@ -44,7 +44,7 @@ FURTHER = [
 WITHOUT = {
     "confidently-wrong",
     "gradings/reviewed", "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved",
-    "recalibration", "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
+    "recalibration", "which-h", "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
 }  # fmt: skip
 UNCERTAIN = re.compile(r"(.*_)?(low|high)|p_(value|adjusted|holm|spiegelhalter|kuiper|ks)|error|detectable|spread")
 # Fields that follow from these, and values that are judged on other clusters than those that they are fitted to.

@@ -77,8 +77,8 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     the metric of ``Metric.interval_of``. There are no intervals of a metric with ``Metric.no_interval``.
     """
     if metric.no_interval:
-        none, methods = np.full(len(evidence.runs), np.nan), tuple(BOOTSTRAP for _ in evidence.runs)
-        return Intervals(none, none, np.zeros(len(none), np.int64), methods)
+        none = np.full(len(evidence.runs), np.nan)
+        return Intervals(none, none, np.zeros(len(none), np.int64), tuple(BOOTSTRAP for _ in evidence.runs))
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric

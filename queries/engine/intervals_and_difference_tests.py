@@ -154,7 +154,7 @@ def _by_jackknife_of_clusters(evidence: Evidence, metric: Metric) -> NDArray[np.
 def _few_or_unequal(evidence: Evidence) -> NDArray[np.bool_]:
     """Check for each run whether there are few units, or one holds much of all items, so that replicates vary too little."""
     few = np.full(len(evidence.runs), evidence.units.count < inference.SMALL_SAMPLE)
-    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.LARGEST_SHARE)
+    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.MAX_CLUSTER_SHARE)
 
 
 def _jackknife_of_clusters(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:

@@ -22,7 +22,7 @@ from clueline.queries.metrics.metric import Distance, Floats
 Bools = NDArray[np.bool_]
 SMALL_SAMPLE = 60  # questions: with fewer, the jackknife has better coverage than bootstrap percentiles
 SKEWED_SAMPLE = 200  # questions: with fewer, percentiles of metrics of totals do not cover where few confidences are low
-LARGEST_SHARE = 0.05  # of the items: where a cluster has more, clusters are too unequal for bootstrap percentiles
+MAX_CLUSTER_SHARE = 0.05  # of the items: where a cluster has more, clusters are too unequal for bootstrap percentiles
 FEW_OUTCOMES = 30  # questions with an error, or a right answer: with fewer, resampling does not show how rare they are
 FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve

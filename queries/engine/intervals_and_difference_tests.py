@@ -78,8 +78,8 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     the metric of ``Metric.interval_of``. There are no intervals of a metric with ``Metric.no_interval``.
     """
     if metric.no_interval:
-        none, methods = np.full(len(evidence.runs), np.nan), tuple(BOOTSTRAP for _ in evidence.runs)
-        return Intervals(none, none, np.zeros(len(none), np.int64), methods)
+        none = np.full(len(evidence.runs), np.nan)
+        return Intervals(none, none, np.zeros(len(none), np.int64), tuple(BOOTSTRAP for _ in evidence.runs))
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
@@ -155,7 +155,7 @@ def _by_jackknife_of_clusters(evidence: Evidence, metric: Metric) -> NDArray[np.
 def _few_or_unequal(evidence: Evidence) -> NDArray[np.bool_]:
     """Check for each run whether there are few units, or one holds much of all items, so that replicates vary too little."""
     few = np.full(len(evidence.runs), evidence.units.count < inference.SMALL_SAMPLE)
-    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.LARGEST_SHARE)
+    return few if evidence.clustered is None else few | (evidence.largest_shares > inference.MAX_CLUSTER_SHARE)
 
 
 def _jackknife_of_clusters(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_]) -> Floats:

@@ -148,7 +148,7 @@ def test_against_another_run_no_part_is_of_difficulty(snapshot):
     assert "leave out the answers of both" in result.untested
 
 
-def test_parts_that_are_the_same_for_every_run_are_like_shared_ones():
+def test_parts_equal_for_all_runs_are_like_shared_ones():
     evidence = evidence_of(simulated(3, 60, seed=2))
     shared = (np.arange(60) < 20)[:, None]
     for key in ("brier", "overconfidence"):

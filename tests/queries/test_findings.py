@@ -97,7 +97,7 @@ def test_calibrated_runs_are_rarely_called_overconfident(runs):
 
 
 @pytest.mark.parametrize("questions", [30, 300])
-def test_the_interval_of_the_run_with_the_largest_gap_holds(questions):
+def test_the_interval_of_the_largest_gap_holds(questions):
     """Of twelve equally good runs; the interval of that run alone would be false on a third of the boards and more."""
     random, alone, together = np.random.default_rng(3), 0, 0
     for _ in range(60):

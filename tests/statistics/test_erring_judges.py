@@ -22,7 +22,7 @@ def test_the_interval_covers(setting):
 
 
 @pytest.mark.parametrize("setting", UNEQUAL, ids=lambda setting: "-".join(map(str, setting)))
-def test_the_interval_covers_with_unequal_numbers_of_answers(setting):
+def test_the_interval_covers_with_unequal_numbers(setting):
     (row,) = unequal_numbers(600, 5, [setting])
     assert not row.missed, row
 

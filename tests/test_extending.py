@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTA
 # Title of each change -> number of files where it is made, without its tests.
 PLACES = {
     "An item metric": 1, "A question metric with a human curve": 1, "A reader": 1, "A view with a table": 1,
+    "A view of what runs answered": 2,
     "A figure on a view": 1, "A column of a table": 1, "A colour": 1, "A command": 2, "A way to log in": 2, "A filter": 1,
     "A question column": 3, "A setting": 1, "A statistic": 1,
 }  # fmt: skip

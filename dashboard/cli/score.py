@@ -97,7 +97,8 @@ def score_lines(board: Leaderboard, runs: Sequence[IncomingRun]) -> Iterator[str
         line = f"{row.model} ({row.elicitation}): {answered(run)}"
         if board.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
-            line += "" if row.ranked else f", its own: {row.unranked}"
+        if row.unranked:
+            line += f"; not ranked: {row.unranked}"
         yield line + (f"; in the store as run {run.run}" if run.already_stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():

@@ -64,7 +64,7 @@ def opened_board(visit):
     return page, board(page)
 
 
-def test_after_a_lost_connection_address_controls_and_numbers_agree(visit):
+def test_address_controls_and_numbers_agree_after_a_loss(visit):
     page, before = opened_board(visit)
     for address in (UPDATE, HEALTH):
         page.route(address, lambda route: route.abort())
@@ -83,7 +83,7 @@ def test_after_a_lost_connection_address_controls_and_numbers_agree(visit):
     assert pairs(page) == CHOSEN and checked(page) == [["category", "Literature"]]
 
 
-def test_an_answer_that_comes_after_all_brings_its_address_and_controls(visit):
+def test_a_late_answer_brings_its_address_and_controls(visit):
     """So does one that is slow while the server misses a probe; nothing goes back then."""
     page, before = opened_board(visit)
     held, probes = [], []

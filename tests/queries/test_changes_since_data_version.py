@@ -119,7 +119,7 @@ def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
         changed = version_changes(snapshot, selection, version.rpartition("-")[0]).rules_changed
         return [rule.split()[0] for rule in changed]
 
-    assert rules(ALL) == ["answers", "only", "where", "intervals"]
+    assert rules(ALL) == ["answers", "runs", "where", "intervals"]
     assert rules(ALL.replace(common=False)) == ["answers", "where", "intervals"]
     assert rules(ALL.replace(model=("alpha",))) == ["where", "intervals"]
     assert rules(Selection("rain")) == ["where", "accuracy", "intervals"]

@@ -324,6 +324,8 @@ def test_responses_are_broken_down_by_attributes(two_stores):
     for part in result.parts[:2]:
         selection = read(whole, ("dataset", name), ("attr.prompt", part.value))
         ranked = [row for row in leaderboard(whole, selection, (BRIER,), intervals=True).rows if row.ranked]
+        for row in ranked:  # only a board says what the answers that are missing could change
+            row.metrics["brier"].rest_low = row.metrics["brier"].rest_high = None
         assert [(row.run, row.metrics) for row in part.rows] == [(row.run, row.metrics) for row in ranked]
     narrowed = breakdown(whole, read(whole, ("dataset", name), ("attr.prompt", "terse")), "attr.prompt", [BRIER])
     assert [part.value for part in narrowed.parts] == ["terse"]

@@ -310,11 +310,11 @@ def _cell(
 
 
 def _adjusted(cell: MetricCell, metric: Metric) -> html.Span | None:
-    """The mean that ranks a run, where the runs answered different questions; a star marks one outside the metric's range."""
-    if cell.adjusted is None:
+    """The mean that ranks a run, if it is another number than its own; a star marks one outside the metric's range."""
+    if cell.adjusted is None or short(cell.adjusted) == short(cell.value):
         return None
     outside = "" if metric.low <= cell.adjusted <= metric.high else "*"
-    return html.Span(f"adjusted {short(cell.adjusted)}{outside}", className="row-note", title=ADJUSTED)
+    return html.Span(f"adjusted {short(cell.adjusted)}{outside}", className="of-questions", title=ADJUSTED)
 
 
 def letters(cell: MetricCell) -> str:

@@ -147,8 +147,8 @@ def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
     assert not (tmp_path / "store").exists()
 
 
-def test_runs_are_measured_on_common_questions(cli, seeded, answers):
-    """Three runs of one file: two runs have nine of ten questions in common, and the third answered one."""
+def test_runs_of_one_file_can_answer_different_questions(cli, seeded, answers):
+    """Two runs have nine of ten questions in common, and the third answered one."""
     names = [f"lit-{number:02d}" for number in range(1, 11)]
     rows = [
         f"{question},0,x,0.5,{model},v"
@@ -159,11 +159,13 @@ def test_runs_are_measured_on_common_questions(cli, seeded, answers):
     where = ("--dataset", "pyramid", "--metrics", "brier")
     by_model = {row["model"]: row for row in scored(cli, seeded, path, *where)["rows"]}
     assert [(row["answered"], row["questions"], row["ranked"]) for _, row in sorted(by_model.items())] == [
-        (10, 9, True), (9, 9, True), (1, 1, False),
+        (10, 10, True), (9, 9, True), (1, 1, False),
     ]  # fmt: skip
     text = cli("score", path, *where, store=seeded).stdout
+    assert "10 questions; 50 questions not answered\n" in text and "; not ranked: answered 1 of 10" in text
+    text = cli("score", path, *where, "--common", "1", store=seeded).stdout
     assert "10 questions; 50 questions not answered; measured on 9 items of 9 questions\n" in text
-    assert "measured on 1 item of 1 question, its own: answered 1 of 10" in text
+    assert "measured on 1 item of 1 question; not ranked: answered 1 of 10" in text
     own = scored(cli, seeded, path, *where, "--common", "0")
     assert own["common"] is None and [row["questions"] for row in own["rows"]] == [10, 9, 1]
     refused = cli("score", path, *where, "--common", "2", store=seeded)

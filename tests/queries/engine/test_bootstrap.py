@@ -215,7 +215,9 @@ def test_cells_with_several_questions_have_intervals(snapshot):
                 expected[2] = None
             assert [cell.low, cell.high, cell.replicates] == expected
             assert cell.letters is None, "these runs answered different questions"
-            if metric.direction == "none":
+            if metric.no_interval:
+                assert (cell.rank_low, cell.rank_high) == (None, None)
+            elif metric.direction == "none":
                 assert (cell.rank, cell.rank_low, cell.rank_high) == (None, None, None)
             else:
                 assert 1 <= cell.rank_low <= cell.rank_high <= len(board.rows)

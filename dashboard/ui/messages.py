@@ -198,10 +198,13 @@ def clues_answered(number: int, clues: int, questions: int) -> str:
     return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
 
 
-def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, compared: bool, restricted: bool = False) -> html.P | None:
+def coverage_notice(
+    coverage: Coverage, path: str, pairs: Pairs, *, compared: bool, restricted: bool = False, ranks: bool = False
+) -> html.P | None:
     """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
-    ``compared`` says whether only runs that take part count, ``restricted`` whether only their common questions do.
+    ``compared`` says whether only runs that take part count, ``restricted`` whether only their common questions do,
+    ``ranks`` whether the page ranks them.
     """
     if not coverage.differs:
         return None
@@ -226,12 +229,10 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, compared: bo
         return _notice(
             [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_with_key(path, pairs, "common", "0"))]
         )
-    parts: list[str | html.A] = [
-        "Runs answered different questions. Each is measured on all that it answered. A mean ranks after it is adjusted for the "
-        "questions that each run skipped (",
-        page_link("how", href="/docs/metrics#which-questions-count"),
-        "). ",
-    ]
+    parts: list[str | html.A] = ["Runs answered different questions. Each is measured on all that it answered. "]
+    if ranks:
+        how = page_link("how", href="/docs/metrics#which-questions-count")
+        parts += ["A mean ranks after it is adjusted for what each skipped (", how, "). "]
     if restricted:
         parts = [f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "]
     names = names_of(coverage.answered)
@@ -242,13 +243,14 @@ def coverage_notice(coverage: Coverage, path: str, pairs: Pairs, *, compared: bo
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
         named = [f"{names[run]} ({_answered(run, coverage)})" for run in shortest]
-        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {enumerated(named, MAX_NAMES, ', ')}. ")
+        parts.append(f"Fewest answers: {enumerated(named, MAX_NAMES, ', ')}. ")
     if not restricted and coverage.common:
         only = f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered"
         parts += [page_link(only, href=_with_key(path, pairs, "common", "1")), ". "]
     if restricted and coverage.apart:
         parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
-    return _notice([*parts, page_link("Show each run on its own questions", href=_with_key(path, pairs, "common", "0"))])
+    own = "Show each run on its own questions" if restricted else "Rank all runs"
+    return _notice([*parts, page_link(own, href=_with_key(path, pairs, "common", "0"))])
 
 
 def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
@@ -488,4 +490,8 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     nothing = nobody or (restricted and not counts.common and bool(counts.taking_part))
     if common and counts.differs and nothing:
         return [*above, nothing_in_common(*where)]
-    return [*above, coverage_notice(*where, compared=bool(common), restricted=restricted), *page.draw(request)]
+    return [
+        *above,
+        coverage_notice(*where, compared=bool(common), restricted=restricted, ranks=page.lists_unranked),
+        *page.draw(request),
+    ]

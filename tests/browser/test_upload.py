@@ -182,7 +182,7 @@ def test_the_first_file_of_the_readme_goes_in_and_out_again(page):
         page.goto("/runs?dataset=answers")
 
 
-def test_a_dataset_without_the_files_questions_is_refused_with_the_cure(page):
+def test_a_dataset_without_a_files_questions_names_the_cure(page):
     """In the words of the file: its ids, and no hash of them. The cure is a button; any other choice checks again, too."""
     content = readme_file().replace("q1", "z1").replace("q2", "z2")
     page.get_by_label("Dataset", exact=True).select_option("pyramid")

@@ -62,7 +62,7 @@ def test_a_finger_scrolls_over_a_figure(visit):
     assert page.evaluate("""document.querySelector('[data-figure="scatter"] .js-plotly-plot').layout.dragmode""") is False
 
 
-def test_the_plot_of_differences_has_ticks_and_bars_of_different_lengths(page):
+def test_the_plot_of_differences_has_ticks_and_lengths(page):
     page.goto("/compare?dataset=pyramid")
     plot(page, "forest")
     figure = ".figure-forest"

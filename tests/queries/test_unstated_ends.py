@@ -48,7 +48,7 @@ def values(snapshot, question):
     return [row[1:] for row in snapshot.rows(CURVES) if row[0] == question]
 
 
-def test_they_count_as_heard_to_the_end_and_the_second_reading_lacks_them(played):
+def test_plays_count_as_heard_and_the_second_reading_lacks_them(played):
     every = played.snapshot()
     stated = every.with_people("qanta", STATED_ENDS)
     assert values(every, "AbC") == [(5, 0.0, 0.0), (5, 0.2, 0.2), (5, 0.2, 0.2)], "at risk until the end"
@@ -97,7 +97,7 @@ def test_another_end_of_a_stored_play_is_refused(empty, tmp_path):
     assert "the store holds different values" in str(refusal(empty, other))
 
 
-def test_an_address_can_ask_for_the_second_reading_where_there_is_one(played, tmp_path):
+def test_an_address_can_ask_for_the_second_reading(played, tmp_path):
     put(played, write(tmp_path / "toy", exposures=RACE, buzzes=BUZZES.replace("Birch", "Ash")))
     put(played, write(tmp_path / "other", facts=FACTS | {"dataset": "other"}, **PEOPLE))
     snapshot = played.snapshot()
@@ -130,7 +130,7 @@ def measured(store):
     return store.snapshot(), Selection("qanta", conventions=Conventions(human="team_share"))
 
 
-def test_values_that_rest_on_people_say_how_many_plays_have_no_stated_end_and_what_they_are_without_these(played):
+def test_values_that_rest_on_people_have_second_ones(played):
     snapshot, selection = measured(played)
     every, others = (
         leaderboard(played.snapshot().with_people("qanta", people), selection, METRICS_OF_PEOPLE).rows[0].metrics

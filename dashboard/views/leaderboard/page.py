@@ -48,6 +48,7 @@ FINDINGS = serve(
         says whether a test supports it.""",
 )
 OVERCONFIDENCE = "overconfidence"
+MAX_MEANING = 80  # characters of the sentence in the heading; a longer one is in the column's tooltip
 STORY_HEIGHT = 220  # pixels
 
 
@@ -360,7 +361,7 @@ def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
     sentence = metric.words.partition(". ")[0].rstrip(".")
     if sentence[1:2].islower():  # no acronym, such as ECE
         sentence = sentence[0].lower() + sentence[1:]
-    return f", by {metric.name}: {sentence}"
+    return f", by {metric.name}{f': {sentence}' if len(sentence) <= MAX_MEANING else ''}"
 
 
 def _zero_confidence_scores(shown: Sequence[Metric]) -> str:

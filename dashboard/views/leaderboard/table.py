@@ -20,7 +20,7 @@ from clueline.dashboard.ui.runs import RunColours, swatch
 from clueline.dashboard.ui.table import Body, Cell, PageColumn, html_table, noted, over_note, second_note, sortable
 from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, brackets, distinct_short_names, percent, short
 from clueline.data.plurals import counted
-from clueline.data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
+from clueline.data.store.answer_states import COUNTED, LABELS, NO_CONFIDENCE, OTHER_STATES, State
 from clueline.queries.engine.bootstrap import REPLICATES
 from clueline.queries.engine.ranked_metric_rows import MetricCell
 from clueline.queries.leaderboard import Leaderboard, LeaderboardRow
@@ -46,6 +46,7 @@ STATES: dict[State, str] = {
     "abstained": "Share of questions at which the model declined. They are not right in accuracy, and 0 in the net score.",
     "failed": "Share of calls that got no answer from the model. They are left out, as if it had not been asked.",
 }
+MIN_LACKING = 0.005  # share of answers without a confidence from which cells say what these could change
 BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
 ADJUSTED = "Ranks the runs: the mean over the expected questions, adjusted for how hard those are that each run skipped"
 HEARD = "{} heard without an answer by a player: no call failed"
@@ -121,11 +122,12 @@ ANSWERED = "Questions of this selection that the run answered, and how many of t
 def _answered(board: Leaderboard, row: LeaderboardRow | PrintedRow) -> Cell:
     if isinstance(row, PrintedRow):
         return Cell(row.answers())
+    said = f"answered {row.answered:,} of {board.questions:,}"  # what the number above says already
     return Cell(
         [
             answered(row.answered, board.questions),
             html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
-            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked != row.note else None,
+            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked not in (row.note, said) else None,
         ],
         f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
     )
@@ -265,10 +267,14 @@ def _cell(
     A value that is over other questions than the row says how many.
     """
     cell = row.metrics[metric.key]
-    bounds = brackets(cell.bound_low, cell.bound_high)
-    limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
+    lacking = sum(row.shares.get(state, 0.0) for state in NO_CONFIDENCE)
+    bounds = brackets(cell.bound_low, cell.bound_high) or cell.no_bounds
+    limits = html.Span(bounds, title=BOUNDS) if bounds and (cell.value is None or lacking >= MIN_LACKING) else None
+    adjusted = _adjusted(cell, metric) if ranked else None
+    below = [part for part in (limits, " · " if limits and adjusted else None, adjusted) if part]
+    note = html.Span(below, className="row-note") if below else None
     if cell.value is None:
-        return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
+        return Cell(["–", note], f"{metric.name} is missing: {cell.missing}", "number missing")
     curve = metric.human_curve(conventions)
     over = f" of {row.questions:,}" if cell.questions < row.questions else ""
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}{over}"
@@ -300,10 +306,9 @@ def _cell(
         html.Span(f" {ends}", className="ends") if with_ends and ends else None,
         html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
         html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
-        limits,
+        note,
         second_note(cell.second.get("value"), questions=cell.second.get("questions")),
         over_note(cell.questions, row.questions),
-        _adjusted(cell, metric) if ranked else None,
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
     return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})
@@ -314,7 +319,7 @@ def _adjusted(cell: MetricCell, metric: Metric) -> html.Span | None:
     if cell.adjusted is None or short(cell.adjusted) == short(cell.value):
         return None
     outside = "" if metric.low <= cell.adjusted <= metric.high else "*"
-    return html.Span(f"adjusted {short(cell.adjusted)}{outside}", className="of-questions", title=ADJUSTED)
+    return html.Span(f"adjusted {short(cell.adjusted)}{outside}", title=ADJUSTED)
 
 
 def letters(cell: MetricCell) -> str:

@@ -337,7 +337,7 @@ def test_an_id_that_ends_in_csv_is_a_question(fresh, tmp_path):
 
 
 @pytest.mark.parametrize("human", ["", "team_share"])
-def test_the_page_draws_and_names_the_curve_that_its_numbers_use(app, human):
+def test_the_page_draws_the_curve_that_its_numbers_use(app, human):
     client = app.test_client()
     name = client.get("/api/v1/questions?dataset=pyramid&limit=1").json["questions"][0]["question_id"]
     query = f"human={human}" if human else ""

@@ -52,7 +52,7 @@ def text_of(app, path, query=""):
 
 
 @pytest.mark.parametrize("path", ["/", "/buzz", "/difficulty", "/decide", "/compare", "/questions", "/teams", "/slices"])
-def test_every_page_that_rests_on_people_says_how_many_plays_have_no_stated_end(qanta, path):
+def test_pages_of_people_count_plays_without_a_stated_end(qanta, path):
     text = text_of(qanta, path, "dataset=qanta")
     assert THREE_OF_SEVEN in text and "Show every value without them" in text
     assert "people=stated-ends" in everything(qanta, path, "dataset=qanta")
@@ -139,7 +139,7 @@ def test_people_by_the_end_of_questions(qanta, qanta_client):
     assert (shown["AbC"]["heard"], shown["AbC"]["people"]) == ("5 (2)", "0.20 (0.50)") and shown["XyZ"]["heard"] == "2"
 
 
-def test_pages_of_runs_and_parts_show_both_values_and_their_questions(qanta, qanta_client):
+def test_pages_of_runs_and_parts_show_both_values(qanta, qanta_client):
     row = get(qanta_client, f"/api/v1/leaderboard?{QUERY}&metrics=calscore")["rows"][0]
     cell = row["metrics"]["calscore"]
     both = f"{cell['value']:.3f} 2 of 3 {cell['second']['value']:.3f} by stated ends"

@@ -89,7 +89,7 @@ def test_short_words_with_digits_are_ids_of_questions(store, tmp_path):
     assert store.snapshot().rows("select text from questions") == [(None,)] * 2
 
 
-def test_a_dataset_without_the_questions_is_refused_in_the_words_of_the_file(store, tmp_path):
+def test_a_dataset_without_a_files_questions_is_refused(store, tmp_path):
     """The refusal names the dataset that has them, by ids or by texts, and that the file can become a new one."""
     put(store, write(tmp_path / "asked.csv", ROWS))
     put(store, write(tmp_path / "other.csv", with_ids(*({"confidence": ".5", "correct": "1"} for _ in range(3)))))

@@ -122,12 +122,12 @@ ANSWERED = "Questions of this selection that the run answered, and how many of t
 def _answered(board: Leaderboard, row: LeaderboardRow | PrintedRow) -> Cell:
     if isinstance(row, PrintedRow):
         return Cell(row.answers())
-    said = f"answered {row.answered:,} of {board.questions:,}"  # what the number above says already
+    shown = f"answered {row.answered:,} of {board.questions:,}"  # what the number above says already
     return Cell(
         [
             answered(row.answered, board.questions),
             html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
-            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked not in (row.note, said) else None,
+            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked not in (row.note, shown) else None,
         ],
         f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
     )

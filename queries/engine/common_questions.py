@@ -53,7 +53,6 @@ class Coverage(msgspec.Struct):
         answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
             answers count depends on the metrics of the selection (``CountedAnswers.answering``).
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
-        expected: number of questions with such a clue.
         common: number of questions with a clue that every participating run answered.
         common_clues: number of such clues. Abstentions are among them if the metrics count them.
         differs: whether runs answered different clues, so that it matters which clues count.
@@ -66,7 +65,6 @@ class Coverage(msgspec.Struct):
     answered: dict[str, int]
     answered_clues: dict[str, int]
     expected_clues: int
-    expected: int
     common: int
     common_clues: int
     differs: bool
@@ -338,7 +336,6 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
             answered=dict(zip(runs, answered_questions, strict=True)),
             answered_clues=dict(zip(runs, map(int, counts), strict=True)),
             expected_clues=int(np.count_nonzero(expected)),
-            expected=int(answers.questions_with(expected).sum()),
             common=int(answers.questions_with(common).sum()),
             common_clues=common_clues,
             differs=any(np.count_nonzero(row) != common_clues for row in answers.answered),

@@ -1,7 +1,7 @@
 """What metrics measure of a selection: which answers of which runs and questions, decided in one place for every view.
 
 Filters, states of answers, gradings, people, clusters and the runs that take part are applied here. A view asks for the evidence,
-or puts the selection into a query, and does neither repeat nor change any of them.
+or puts the selection into a query; it neither repeats nor changes any of them.
 """
 
 from __future__ import annotations
@@ -90,11 +90,6 @@ class Counted:
     def on_runs(self, runs: Collection[str]) -> Counted:
         """Measure other runs, or only some, on their own answers to the same questions, without comparing them."""
         return replace(self, selection=self.selection.on_runs(runs), _expected=None)
-
-    @kept_property
-    def states(self) -> dict[str, dict[State, int]]:
-        """Number of responses in each state by run, whether the metrics count them or not; without runs that have one state."""
-        return counts_by_run(state_counts(self.snapshot, self.selection))
 
 
 def count_answers(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric] = (), *, compared: bool = True) -> Counted:

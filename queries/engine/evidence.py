@@ -202,7 +202,7 @@ class Evidence:
 
     @_once
     def _of_runs(self, runs: tuple[int, ...]) -> Evidence:
-        shared = None if self.shared is None else partial(_shared_of_runs, self, runs)
+        shared = None if self.shared is None else partial(self._shared_of_runs, runs)
         if self.stored is None or "rows" in vars(self):
             return replace(self.select_rows(np.isin(self.run_of_rows, runs)), expected=self.expected, shared=shared)
         stored = self.by_cluster
@@ -224,6 +224,20 @@ class Evidence:
         assert self.shared is not None
         return self.shared(level)
 
+    def _shared_of_runs(self, runs: tuple[int, ...], level: Level) -> Evidence:
+        evidence, names = self._shared(level), {self.runs[run].run for run in runs}
+        return evidence.of_runs(np.array([run.run in names for run in evidence.runs], dtype=bool))
+
+    def _shared_in_rows(self, rows: NDArray[np.bool_], level: Level) -> Evidence:
+        """Return what runs share in some of the rows. Places of clues are those of their questions, in the same order."""
+        evidence, run_of = self._shared(level), {run.run: place for place, run in enumerate(self.runs)}
+        place_of = {question: place for place, question in enumerate(self.selected_questions.tolist())}
+        kept = np.zeros((self.selected, len(self.runs)), dtype=bool)
+        kept[self.places[rows], self.run_of_rows[rows]] = True
+        questions = np.array([place_of[question] for question in evidence.selected_questions.tolist()], dtype=np.int64)
+        runs = np.array([run_of[run.run] for run in evidence.runs], dtype=np.int64)
+        return evidence.select_rows(kept[questions[evidence.places], runs[evidence.run_of_rows]])
+
     def by_question(self) -> Evidence:
         """Return the same evidence with single questions as units."""
         return self if self.clustered is None else replace(self, clustered=None, source=self.rows, stored=None)
@@ -231,7 +245,7 @@ class Evidence:
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Select the rows for which ``rows``, shape (rows,), is true. Runs without any of them are left out.
 
-        Questions without any are no longer expected. What runs share is not told apart within them.
+        Questions without any are no longer expected.
         """
         left, run = np.unique(self.run_of_rows[rows], return_inverse=True)
         places = np.arange(self.selected)
@@ -241,7 +255,7 @@ class Evidence:
             source=replace(self.rows.select(rows), run=run),
             stored=None,
             expected=self.expected if self.expected is None else self.expected & np.isin(places, self.places[rows]),
-            shared=None,
+            shared=None if self.shared is None else partial(self._shared_in_rows, rows),
             respondents={
                 run: part.of_questions(self.places[rows & (self.run_of_rows == index)])
                 for index in left
@@ -727,13 +741,6 @@ class Evidence:
         filled = of_items > 0
         firsts = firsts[filled]
         return self._parts.run[part[firsts]], place[firsts], of_items[filled], of_correct[filled]
-
-
-def _shared_of_runs(whole: Evidence, runs: tuple[int, ...], level: Level) -> Evidence:
-    """Return what some runs of some evidence share with the others."""
-    assert whole.shared is not None
-    evidence, names = whole.shared(level), {whole.runs[run].run for run in runs}
-    return evidence.of_runs(np.array([run.run in names for run in evidence.runs]))
 
 
 OUTLINE = Sums("outline", ("items",), lambda evidence: evidence.outline)

@@ -20,7 +20,7 @@ from clueline.queries.engine.intervals_and_difference_tests import Method, diffe
 from clueline.queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from clueline.queries.engine.primary_metric import RankedMetrics
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
-from clueline.queries.engine.shared_answers import adjusted_means, pair_differences, ranking_values
+from clueline.queries.engine.shared_answers import adjusted_means, pair_values, ranking_values
 from clueline.queries.engine.units import ONE_CLUSTER
 from clueline.queries.metrics import Metric
 from clueline.queries.metrics.kernels.arrays import Floats
@@ -222,9 +222,8 @@ def _add_letters(cells: list[MetricCell], metric: Metric, evidence: Evidence, me
     if not metric.ranks or metric.no_interval or not _comparable(evidence) or evidence.selected_by_answers:
         return
     different = pairs_that_differ(difference_tests(evidence, metric), metrics)
-    differences = pair_differences(evidence, metric)
-    # A greater value is a greater loss, unless more is better. Which of two is nearer to 0 their difference does not say.
-    worse = np.any(different & ((differences < 0) if metric.direction == "higher" else (differences > 0)), axis=1)
+    loss = metric.loss(pair_values(evidence, metric))
+    worse = np.any(different & (loss > loss.T), axis=1)
     tested = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and several[index]]
     letters = compact_letters(different, [index for _, index in sorted(tested)])
     for _, index in tested:

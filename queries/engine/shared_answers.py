@@ -5,12 +5,12 @@ Both are those of ``Evidence.values`` where all runs answered the same.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
+from clueline.data.store.run_cache import kept_property
 from clueline.data.sufficient_statistics import BIN_COLUMNS
-from clueline.queries.engine import inference
 from clueline.queries.engine.bootstrap import TIED, resample_clusters
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.run_columns import dense, sum_by_place
@@ -18,22 +18,60 @@ from clueline.queries.metrics import Metric
 from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
 from clueline.queries.metrics.kernels.bins import mass_bins
 from clueline.queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from clueline.queries.metrics.kernels.two_way_means import two_way_means
+from clueline.queries.metrics.kernels.two_way_means import TwoWayMeans, two_way_means
 from clueline.queries.query_time_limit import check_time_limit
 
 
-class AdjustedMeans(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class AdjustedMeans:
     """Means of runs over the questions that they were expected to answer, adjusted for the difficulty of those that each skipped.
 
-    Attributes:
-        values: shape (runs,); NaN for a run without the metric.
-        replicates: the same in each bootstrap replicate, from the draws of ``Evidence.replicates``, shape (replicates, runs).
-        widths: how much wider an interval is than that of the run's own value, shape (runs,).
+    ``shared`` is the evidence that they are fitted to. Its runs are at the indices ``runs`` of the ``count`` runs that are
+    compared; others have nothing to share. ``cells`` and their ``weights`` have shape (questions, runs of ``shared``).
     """
 
-    values: Floats
-    replicates: Floats
-    widths: Floats
+    shared: Evidence
+    runs: Ints
+    count: int
+    cells: Floats
+    weights: Floats
+
+    @kept_property
+    def _fitted(self) -> TwoWayMeans:
+        assert self.shared.expected is not None
+        return two_way_means(self.cells, self.weights, self.shared.expected.astype(float))
+
+    @kept_property
+    def values(self) -> Floats:
+        """The adjusted mean of each run that is compared, shape (count,); NaN without the metric."""
+        return self._of_all(self._fitted.values)
+
+    @kept_property
+    def replicates(self) -> Floats:
+        """The same in each bootstrap replicate, by the draws of ``Evidence.replicates``, shape (replicates, count)."""
+        units = self.shared.units
+        drawn = sum_by_place(self._fitted.influence, units.drawn, units.drawn_from)
+        moved = resample_clusters(drawn.reshape(-1), units.drawn_from).reshape(-1, len(self.runs))
+        return self._of_all(self._fitted.values + moved)
+
+    @kept_property
+    def widths(self) -> Floats:
+        """How much wider an interval is than that of the plain mean of the same cells, at least 1, shape (count,)."""
+        total = self.weights.sum(axis=0)
+        plain = self.weights * (self.cells - ratio((self.weights * self.cells).sum(axis=0), total))
+        errors = [self._error(influence) for influence in (self._fitted.influence, np.nan_to_num(ratio(plain, total)))]
+        return self._of_all(np.fmax(ratio(*errors), 1.0))
+
+    def _error(self, influence: Floats) -> Floats:
+        """Return the standard error of each run, but for a factor that all share, from the influence of questions."""
+        units = self.shared.units
+        error: Floats = np.sqrt((sum_by_place(influence, units.of_questions, units.count) ** 2).sum(axis=0))
+        return error
+
+    def _of_all(self, columns: Floats) -> Floats:
+        result = np.full((*columns.shape[:-1], self.count), np.nan)
+        result[..., self.runs] = columns
+        return result
 
 
 def adjusted_means(evidence: Evidence, metric: Metric) -> AdjustedMeans | None:
@@ -49,39 +87,20 @@ def adjusted_means(evidence: Evidence, metric: Metric) -> AdjustedMeans | None:
 
 
 def _adjusted_means(evidence: Evidence, metric: Metric) -> AdjustedMeans:
-    paired = evidence.paired(metric)
-    expected = paired.expected
-    assert expected is not None
-    runs, places = len(paired.runs), paired.selected
-    values, weights = np.zeros((places, runs)), np.zeros((places, runs))
-    of_rows = paired.per_question(metric)
+    shared = evidence.paired(metric)
+    cells, weights = np.zeros((2, shared.selected, len(shared.runs)))
+    of_rows = shared.per_question(metric)
     known = np.isfinite(of_rows)
-    at = paired.places[known], paired.run_of_rows[known]
-    values[at] = of_rows[known]
-    weights[at] = paired.sums[metric.counts][known] if metric.level == "item" else 1.0
-
-    result, influence = two_way_means(values, weights, expected.astype(float))
-    drawn = sum_by_place(influence, paired.units.drawn, paired.drawn_from)
-    replicates = result + resample_clusters(drawn.reshape(-1), paired.drawn_from).reshape(-1, runs)
-    of_own = inference.standard_error(evidence.pseudo_values(metric, by_cluster=not metric.needs_items(evidence.conventions)))
-    of_own = of_own[_places_of(paired, evidence)]
-    of_units = sum_by_place(influence, paired.units.of_questions, paired.units.count)
-    error = np.sqrt((of_units**2).sum(axis=0) * ratio(np.asarray(float(len(of_units))), np.asarray(len(of_units) - 1.0)))
-    widths = np.where(of_own > TIED, np.maximum(error / np.where(of_own > TIED, of_own, 1.0), 1.0), 1.0)
-    return AdjustedMeans(*(_of_all_runs(evidence, paired, column) for column in (result, replicates, widths)))
+    at = shared.places[known], shared.run_of_rows[known]
+    cells[at] = of_rows[known]
+    weights[at] = shared.sums[metric.counts][known] if metric.level == "item" else 1.0
+    return AdjustedMeans(shared, _places_of(shared, evidence), len(evidence.runs), cells, weights)
 
 
-def _places_of(paired: Evidence, evidence: Evidence) -> Ints:
+def _places_of(shared: Evidence, evidence: Evidence) -> Ints:
     """Return the index in some evidence of each run of what its runs share, which a run without any such answers has not."""
     index = {run.run: place for place, run in enumerate(evidence.runs)}
-    return np.array([index[run.run] for run in paired.runs], dtype=np.int64)
-
-
-def _of_all_runs(evidence: Evidence, paired: Evidence, columns: Floats) -> Floats:
-    """Return columns of runs, shape (..., runs), for all runs of the evidence, NaN for those without shared answers."""
-    result = np.full((*columns.shape[:-1], len(evidence.runs)), np.nan)
-    result[..., _places_of(paired, evidence)] = columns
-    return result
+    return np.array([index[run.run] for run in shared.runs], dtype=np.int64)
 
 
 def ranking_values(evidence: Evidence, metric: Metric) -> Floats:
@@ -91,55 +110,59 @@ def ranking_values(evidence: Evidence, metric: Metric) -> Floats:
 
 
 def contradicting_pairs(evidence: Evidence, metric: Metric) -> int:
-    """Count the pairs of runs that differ one way by their adjusted means and the other way on what both answered."""
+    """Count the pairs of runs of which the one that ranks better by its adjusted mean is worse on what both answered."""
     adjusted = adjusted_means(evidence, metric)
-    if adjusted is None:
+    if adjusted is None or not metric.ranks:
         return 0
-    order = adjusted.values[:, None] - adjusted.values[None, :]
-    differences = pair_differences(evidence, metric)
-    turned = (order > TIED) & (differences < -TIED)
+    loss, on_shared = metric.loss(adjusted.values), metric.loss(pair_values(evidence, metric))
+    turned = (loss[:, None] - loss > TIED) & (on_shared - on_shared.T < -TIED)
     return int(turned.sum())
 
 
 def pair_differences(evidence: Evidence, metric: Metric) -> Floats:
     """Return the value of each run minus that of each other, both on what the two answered, shape (runs, runs)."""
+    values = pair_values(evidence, metric)
+    return np.asarray(values - values.T)
+
+
+def pair_values(evidence: Evidence, metric: Metric) -> Floats:
+    """Return the value of each run, the first axis, on what it and each other run, the second axis, both answered."""
+    count = len(evidence.runs)
     if evidence.expected is None:
-        values = evidence.values(metric)
-        return np.asarray(values[:, None] - values[None, :])
-    values = evidence.once(("pair values", metric.key), lambda: _pair_values(evidence.paired(metric), metric))
-    differences, paired = values - values.T, evidence.paired(metric)
-    return _of_all_runs(evidence, paired, _of_all_runs(evidence, paired, differences).T).T
+        return np.broadcast_to(evidence.values(metric)[:, None], (count, count))
+    return evidence.once(("pair values", metric.key), lambda: _pair_values(evidence, metric))
 
 
-def _pair_values(paired: Evidence, metric: Metric) -> Floats:
-    """Compute the value of each run (first axis) on the rows of which another run (second axis) answered the question, too."""
-    runs = len(paired.runs)
-    answered = np.zeros((paired.selected, runs))
-    answered[paired.places, paired.run_of_rows] = 1.0
-    values = np.empty((runs, runs))
-    for run in range(runs):
+def _pair_values(evidence: Evidence, metric: Metric) -> Floats:
+    shared = evidence.paired(metric)
+    runs = _places_of(shared, evidence)
+    answered = np.zeros((shared.selected, len(runs)))
+    answered[shared.places, shared.run_of_rows] = 1.0
+    contributions = {} if metric.pairs is not None else shared.contributions(metric)
+    values = np.full((len(evidence.runs), len(evidence.runs)), np.nan)
+    for run, place in enumerate(runs.tolist()):
         check_time_limit()
-        rows = slice(int(paired.starts[run]), int(paired.ends[run]))
-        both = answered[paired.places[rows]]
+        rows = slice(int(shared.starts[run]), int(shared.ends[run]))
+        both = answered[shared.places[rows]]
         if metric.pairs is not None:
-            values[run] = _of_pairs(paired, metric, run, both)
-        else:
-            columns = {name: dense(column[rows]) for name, column in paired.contributions(metric).items()}
-            totals = {name: np.tensordot(both.T, column, axes=1) for name, column in columns.items()}
-            if metric.needs_items(paired.conventions):
-                totals |= _mass_bins(paired, metric, run, both)
-            values[run] = metric.value(totals, paired.conventions)
+            values[place, runs] = _of_pairs(shared, metric, run, both)
+            continue
+        columns = {name: dense(column[rows]) for name, column in contributions.items()}
+        totals = {name: np.tensordot(both.T, column, axes=1) for name, column in columns.items()}
+        if metric.needs_items(shared.conventions):
+            totals |= _mass_bins(shared, metric, run, both)
+        values[place, runs] = metric.value(totals, shared.conventions)
     return values
 
 
-def _of_pairs(paired: Evidence, metric: Metric, run: int, both: Floats) -> Floats:
+def _of_pairs(shared: Evidence, metric: Metric, run: int, both: Floats) -> Floats:
     """Compute a metric of pairs for one run on each set of its rows, given as columns of ``both``, shape (runs,)."""
     assert metric.pairs is not None
-    items = paired.sorted_items(run, metric)
+    items = shared.sorted_items(run, metric)
     values = np.empty(both.shape[1])
     for other, column in enumerate(both.T):
         if column.all():
-            values[other] = paired.values(metric)[run]
+            values[other] = shared.values(metric)[run]
             continue
         kept = column[items.row] > 0
         of_kept = metric.pairs(items.confidence[kept], items.correct[kept], ItemWeights.equal(int(kept.sum())))
@@ -147,10 +170,10 @@ def _of_pairs(paired: Evidence, metric: Metric, run: int, both: Floats) -> Float
     return values
 
 
-def _mass_bins(paired: Evidence, metric: Metric, run: int, both: Floats) -> dict[str, Floats]:
+def _mass_bins(shared: Evidence, metric: Metric, run: int, both: Floats) -> dict[str, Floats]:
     """Cut bins of equal mass for one run on each set of its rows, as totals by name, shape (runs, bins) each."""
-    count = paired.conventions.mass_bins or 0
-    items = paired.sorted_items(run, metric)
+    count = shared.conventions.mass_bins or 0
+    items = shared.sorted_items(run, metric)
     of_sets = []
     for column in both.T:
         kept = column[items.row] > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from clueline.queries.engine.disputed_answers import disputed_positions
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.gather import gather
 from clueline.queries.engine.inference import wilson_interval
+from clueline.queries.engine.intervals_and_difference_tests import mean_range
 from clueline.queries.engine.plays_of_people import Plays, with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import (
@@ -33,7 +33,7 @@ from clueline.queries.engine.ranked_metric_rows import (
 from clueline.queries.engine.run_pairs import runs_by_id
 from clueline.queries.engine.selected_answers import chosen, counts_by_run, state_counts
 from clueline.queries.engine.shared_answers import contradicting_pairs
-from clueline.queries.metrics import CATALOGUE, Metric
+from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.reviewed_samples import ReviewedRun, reviewed_runs
 from clueline.queries.selection import Answer, Selection, head
 
@@ -253,18 +253,24 @@ def _measure(
         beside = measured.on_runs(references)
         rows |= rows_of(beside.evidence, beside.selection, in_order=False, reference=True)
     for row in () if selection.common else rows.values():
-        _set_rest(row, metrics, counts)
+        if row.items == counts.counted_clues[row.run]:  # otherwise there are several samples of a clue
+            _set_rest(row, metrics, counts.clues, selection.conventions)
     return _Measured(counts, counted.coverage, rows, notes, apart, contradictions)
 
 
-def _set_rest(row: RunRow, metrics: Sequence[Metric], counts: Coverage) -> None:
-    """Set what means would be with the best and the worst answers to the questions of the selection that a run did not answer."""
-    answered = {"item": counts.answered_clues[row.run] / counts.clues, "question": counts.answered[row.run] / counts.questions}
+def _set_rest(row: RunRow, metrics: Sequence[Metric], clues: int, conventions: Conventions) -> None:
+    """Set what means of items would be with the least and the greatest values at the selected clues that have no item.
+
+    The run has at most one item at a clue. Metrics that need people or whole distributions are not over all clues.
+    """
+    share = row.items / clues
     for metric in metrics:
-        cell, share = row.metrics[metric.key], answered[metric.level]
-        if metric.mean and share < 1 and cell.value is not None and math.isfinite(metric.high - metric.low):
-            cell.rest_low = share * cell.value + (1 - share) * metric.low
-            cell.rest_high = share * cell.value + (1 - share) * metric.high
+        cell = row.metrics[metric.key]
+        of_clues = metric.mean and metric.level == "item" and metric.of_items
+        if of_clues and share < 1 and cell.value is not None:
+            least, most = mean_range(metric, conventions)
+            cell.rest_low = share * cell.value + (1 - share) * least
+            cell.rest_high = share * cell.value + (1 - share) * most
 
 
 def _nothing_counts(states: Mapping[State, int]) -> str:

@@ -52,6 +52,7 @@ class Coverage(msgspec.Struct):
         clues: number of selected clues; a single-shot question has one.
         answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
             answers count depends on the metrics of the selection (``CountedAnswers.answering``).
+        counted_clues: number of clues at which each run has an answer that the metrics count, abstentions included if they do.
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
         common: number of questions with a clue that every participating run answered.
         common_clues: number of such clues. Abstentions are among them if the metrics count them.
@@ -64,6 +65,7 @@ class Coverage(msgspec.Struct):
     clues: int
     answered: dict[str, int]
     answered_clues: dict[str, int]
+    counted_clues: dict[str, int]
     expected_clues: int
     common: int
     common_clues: int
@@ -335,6 +337,7 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
             clues=int(selected),
             answered=dict(zip(runs, answered_questions, strict=True)),
             answered_clues=dict(zip(runs, map(int, counts), strict=True)),
+            counted_clues={run: int(np.count_nonzero(row)) for run, row in zip(runs, answers.answered, strict=True)},
             expected_clues=int(np.count_nonzero(expected)),
             common=int(answers.questions_with(common).sum()),
             common_clues=common_clues,

@@ -52,9 +52,10 @@ class MetricCell(msgspec.Struct):
     each skipped, with its 95 % interval (see ``shared_answers.adjusted_means``); ``value`` and its interval are of what the run
     answered itself. It is None for a metric that is no mean, which ranks by ``value``.
 
-    Where a run did not answer all questions, ``rest_low`` and ``rest_high`` are what a mean would be with the worst and the best
-    answers to the rest. Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the
-    greatest value that any confidences of these answers could give, or ``no_bounds`` says that there are none of this metric.
+    Where not all questions of the selection have an answer that counts, ``rest_low`` and ``rest_high`` are what a mean would be
+    with the least and the greatest values of the rest. Where answers of the run lack a confidence, ``bound_low`` and
+    ``bound_high`` are the least and the greatest value that any confidences of these answers could give, or ``no_bounds`` says
+    that there are none of this metric.
 
     ``second`` has the value without plays of people whose end nobody stated, and how many questions it is over, if they differ;
     see ``plays_of_people``.

@@ -121,6 +121,27 @@ def test_a_value_is_of_the_answers_that_its_count_names(board):
     }
 
 
+EXTREMES = {"accuracy": (0, 1), "brier": (0, 1), "mean_confidence": (0, 1), "overconfidence": (-1, 1), "net_score": (-4, 1)}
+
+
+def test_the_rest_is_what_other_answers_could_make_of_it(board):
+    """Filling each clue that has no item with the worst and the best value there is gives both ends; at t = .8 here."""
+    clues = len({(row["question_id"], row["clue"]) for row in board.rows})
+    seen = 0
+    for row in board.ask("leaderboard", metrics=",".join(EXTREMES), t=0.8).json["rows"]:
+        for key, (least, most) in EXTREMES.items():
+            cell, own = row["metrics"][key], counted(board.rows, key)[row["model"]]
+            missing = clues - len(own)
+            if not missing:
+                assert (cell["rest_low"], cell["rest_high"]) == (None, None)
+                continue
+            seen += 1
+            total = cell["value"] * len(own)
+            assert cell["rest_low"] == pytest.approx((total + missing * least) / clues)
+            assert cell["rest_high"] == pytest.approx((total + missing * most) / clues)
+    assert seen > 5
+
+
 def test_tables_count_what_the_leaderboard_counts(board):
     ask = board.ask
     answer = {row["run"]: row for row in ask("leaderboard", metrics=",".join(COUNTED)).json["rows"]}

@@ -285,7 +285,7 @@ def _cell(
     elif cell.no_interval:
         about += f"; no interval, because {cell.no_interval}"
     if cell.rest_low is not None and cell.rest_high is not None:
-        about += f"; {brackets(cell.rest_low, cell.rest_high)} with any answers to the questions that it did not answer"
+        about += f"; {brackets(cell.rest_low, cell.rest_high)} with any answers in place of those that do not count"
     if cell.adjusted is not None:
         about += f"; {short(cell.adjusted)} adjusted for the questions that each run skipped"
         if cell.adjusted_low is not None and cell.adjusted_high is not None:

@@ -85,12 +85,12 @@ LEADERBOARD = serve(
         `primary` metric, for all `other_metrics`. With a `margin`, each run is compared with the first one: `equal`,
         `different` or `undecided`. `gradings` has the share of answers on which the gradings of their run differ and, if it
         is over 5 %, the leader under each grading. `shares` of a row are the shares of its responses that are not answers
-        with a confidence. Where the ranked runs answered different questions, `value` is of what a run answered, and means
-        are ranked by `adjusted`, which is adjusted for the questions that each skipped; `rest_low` and `rest_high` are what
-        the mean would be with any answers to the rest, and `contradictions` counts the pairs of runs that are in the other
-        order on what both answered. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences
-        of theirs could give. If the end of some `plays` of people is not stated, `second` has values that differ without
-        them.""",
+        with a confidence. Where the ranked runs answered different questions, `value` is of what a run answered, and
+        means are ranked by `adjusted`, which is adjusted for the questions that each skipped; `rest_low` and `rest_high`
+        are what the mean would be with any answers in place of those that do not count, and `contradictions` counts the
+        pairs of runs that are in the other order on what both answered. Where answers lack a confidence, `bound_low` and
+        `bound_high` are what any confidences of theirs could give. If the end of some `plays` of people is not stated,
+        `second` has values that differ without them.""",
     Table(
         "The same as CSV, a row per run with the value and rank of each metric; adjusted means and bounds if runs answered "
         "different questions, bounds if answers lack a confidence, the number of questions of a metric that is over others "

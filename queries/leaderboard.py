@@ -193,6 +193,12 @@ def leaderboard(
     return with_second_values(snapshot, selection, board, lambda other, same: leaderboard(other, same, of_people))
 
 
+@once_per_snapshot
+def board_coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
+    """Return how much of a selection the runs answered that can be ranked, without ``reference`` forecasters."""
+    return coverage(snapshot, _divided(snapshot, selection)[0])
+
+
 class _Measured(NamedTuple):
     """Metrics that count the same answers, of all runs that have any of these, and the runs that are not ranked, with the reason.
 

@@ -157,7 +157,8 @@ METRIC_INTERVALS = (
     f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions ({SKEWED_SAMPLE} for metrics of totals), or fewer than {FEW_OUTCOMES} "
     "with an error or with a right answer, and for means of confidence, they come from the Bayesian bootstrap with an extra "
     "question as extreme as any can be (Gaffke 2005; for shares, the interval of Clopper and Pearson) or, for slopes and metrics "
-    "of votes, from the jackknife. Intervals of distances from calibration, such as ECE, contain 0 unless a test shows otherwise."
+    "of votes, from the jackknife. Where clusters are few or unequal, they come from the jackknife over clusters. Intervals of "
+    "distances from calibration, such as ECE, contain 0 unless a test shows otherwise."
 )
 WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number of independent items in each bin."
 

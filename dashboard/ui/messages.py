@@ -27,7 +27,7 @@ from clueline.queries.engine.plays_of_people import APART, Plays, count_plays
 from clueline.queries.engine.question_difficulties import FROM_RUNS, UNTESTED
 from clueline.queries.engine.units import UnitCounts, count_units
 from clueline.queries.gradings import GradingCoverage, grading_coverage
-from clueline.queries.leaderboard import GradingDisagreement, GradingLeader, grading_disagreement
+from clueline.queries.leaderboard import GradingDisagreement, GradingLeader, board_coverage, grading_disagreement
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns, reviewed_runs
 from clueline.queries.runs import RunFacts, run
@@ -482,7 +482,7 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]
-    counts = service().ask(coverage, request.selection)
+    counts = service().ask(board_coverage if page.lists_unranked else coverage, request.selection)
     where = (counts, page.path, pairs)
     # Where only confidences lack, each run is shown on its own answers.
     restricted = bool(request.selection.common)

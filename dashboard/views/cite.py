@@ -36,6 +36,7 @@ from clueline.data.store.gradings import REVIEWED
 from clueline.queries.changes import pinned_version, version_changes
 from clueline.queries.engine.common_questions import Coverage, coverage
 from clueline.queries.engine.plays_of_people import APART
+from clueline.queries.leaderboard import board_coverage
 from clueline.queries.metrics import CATALOGUE, Conventions, Metric
 from clueline.queries.metrics.bibliography import bibtex
 from clueline.queries.runs import states_of_answers
@@ -192,7 +193,7 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
     if page.name == "question":
         of_people = [*_people(selection, facets), *_unstated(page, request)]
         return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *of_people])
-    counts = service().ask(coverage, selection)
+    counts = service().ask(board_coverage if page.lists_unranked else coverage, selection)
     filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
     sentences = [
         f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"

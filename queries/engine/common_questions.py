@@ -169,7 +169,7 @@ def comparable(snapshot: Snapshot, selection: Selection) -> Comparable:
     if (rows == rows[0]).all():
         return Comparable(of_runs, counts)
     unshared = Expected(expected, answers.questions_with(expected))
-    if not answers.whole(rows):
+    if not answers.whole(rows, np.asarray(rows.any(axis=0))):
         complete = [answers.questions_with(row) & ~answers.questions_with(expected & ~row) for row in rows]
         of_run = dict(zip(counts.taking_part, complete, strict=True))
         unshared = unshared._replace(mask=_clue_mask(answers, expected), complete=of_run)
@@ -185,7 +185,7 @@ def shared_selections(
     """
     names = list(dict.fromkeys(run for pair in pairs for run in pair))
     runs, answers = _answers(snapshot, selection.on_runs(names))
-    if not pairs or answers.complete():
+    if not pairs or answers.whole(answers.answered, answers.selected):
         return {}
     index = {run: place for place, run in enumerate(runs)}
     results = {}
@@ -220,13 +220,9 @@ class _Answers(NamedTuple):
         questions[self.question[clues]] = True
         return questions
 
-    def complete(self) -> bool:
-        return all(not (self.questions_with(row)[self.question] & self.selected & ~row).any() for row in self.answered)
-
-    def whole(self, rows: Bools) -> bool:
-        """Check whether runs that answered a question all answered the same clues of it, from what they answered."""
-        by_any = rows.any(axis=0)
-        return all(not (self.questions_with(row)[self.question] & by_any & ~row).any() for row in rows)
+    def whole(self, rows: Bools, clues: Bools) -> bool:
+        """Check whether each run, given by what it answered, answered all of some clues of each question, or none."""
+        return all(not (self.questions_with(row)[self.question] & clues & ~row).any() for row in rows)
 
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:

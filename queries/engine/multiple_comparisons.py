@@ -11,7 +11,7 @@ from clueline.queries.engine.bootstrap import SEED, SIGNIFICANCE
 from clueline.queries.engine.inference import Bools
 from clueline.queries.metrics.metric import Floats
 
-DRAWS = 4000  # of the smallest p-value of many tests
+DRAWS = 2000  # of the smallest p-value of many tests
 TESTS_AT_ONCE = 500  # whose sums are in memory at a time
 
 

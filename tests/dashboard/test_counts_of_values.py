@@ -170,6 +170,25 @@ def test_parts_add_up_to_the_whole(board):
             assert mean == pytest.approx(row["metrics"][key]["value"])
 
 
+def test_a_part_is_adjusted_as_a_board_of_it(board):
+    """Runs are compared on the clues that they share, in a part of the questions as on a board of these questions."""
+    keys = {"metrics": "brier,net_score,ece", "intervals": 1}
+    compared = 0
+    for part in board.ask("breakdown", by="category", **keys).json["parts"]:
+        alone = board.ask("leaderboard", category=part["value"], **keys).json["rows"]
+        ranked = {row["run"]: row for row in alone if row["ranked"]}
+        if {row["run"] for row in part["rows"]} != set(ranked):
+            continue  # a run can have answered too little of a part
+        for row in part["rows"]:
+            for key in ("brier", "net_score"):
+                same, other = row["metrics"][key], ranked[row["run"]]["metrics"][key]
+                compared += same["adjusted"] is not None
+                expected = other["value"] if other["adjusted"] is None else other["adjusted"]  # plain where nothing is missing
+                assert same["adjusted"] == pytest.approx(expected)
+                assert same["rank"] == other["rank"]
+    assert compared
+
+
 def test_views_of_a_run_are_of_the_same_answers(board):
     """A run has one value of a metric, and one number of answers, wherever it is shown."""
     rows, ask = board.rows, board.ask

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from math import log2
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
@@ -232,7 +231,7 @@ def metric_differences(comparison: Comparison, metrics: Sequence[Metric], names:
         22 * len(values) + 80,
         fig.axis(
             f"← {favours[0]}{gap}{favours[1]} →", range=[-most, most], zeroline=True, zerolinecolor=fig.MUTED,
-            tickvals=[0, *(sign * 2**power for power in range(1 + int(log2(most))) for sign in (-1, 1))],
+            tickvals=[0, *(sign * 2**power for power in range(1 + int(math.log2(most))) for sign in (-1, 1))],
         ),
         fig.axis(range=fig.downwards(len(values)), type="category", showgrid=False, tickfont={"size": 12, "color": fig.INK}),
         shapes=[unclear | {"fillcolor": "var(--band)", "line": {"width": 0}}],

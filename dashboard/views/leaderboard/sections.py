@@ -40,7 +40,7 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     best = [row for row in ranked if row.metrics[primary.key].may_be_best]
     compared = [(row, cell) for row in ranked if (cell := row.metrics[primary.key].margin) is not None]
     parts: list[str | Component] = [
-        "Below each value: its 95 % interval. Runs that share a letter are not shown to differ (",
+        "Bars below the values are their 95 % intervals. Runs that share a letter are not shown to differ (",
         html.Span(
             "adjusted p ≥ 0.05",
             title=f"Adjusted for all pairs of runs and, except by {primary.name}, for all "
@@ -50,6 +50,9 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
     ]
     if best:
         parts += [f"May be best by {primary.name}: ", html.Span(_named(best, names), title=ALL_OF_THEM), ". "]
+    if board.contradictions:
+        turned = [f"{counted(pairs, 'pair')} by {CATALOGUE[key].name}" for key, pairs in board.contradictions.items()]
+        parts.append(f"In the other order on what both runs answered: {enumerated(turned, MAX_NAMED, ', ')}. ")
     if compared and margin is not None:
         parts.append(f"{_within_margin(compared, names, margin)} ")
     return note([*parts, baselines])

@@ -116,8 +116,9 @@ class Page(Generic[P]):
         order: position among the pages of its place, ascending; None for a page that the navigation does not list.
         offered: whether it has something to show of a dataset; the navigation leaves it out elsewhere.
         table: returns the table that papers can cite; None for a page without figures.
-        common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
+        common: whether only runs that take part are measured by default; None if the page needs no notice about it, because
             it does not compare runs or says it itself.
+        on_shared: whether runs are measured on what all of them answered, though the address does not state ``common``.
         lists_unranked: whether it also lists runs that take no part, so that it has something to show if none does.
         needs_dataset: whether it shows nothing of a store without datasets.
         same_for_all: whether it shows the same of every store, so that its drawing is kept.
@@ -135,9 +136,15 @@ class Page(Generic[P]):
     offered: Callable[[Facets], bool] = lambda facets: True
     table: Callable[[PageRequest[P]], Cited[Any]] | None = None
     common: bool | None = None
+    on_shared: Callable[[PageRequest[P]], bool] = lambda request: False
     lists_unranked: bool = False
     needs_dataset: bool = True
     same_for_all: bool = False
+
+    def restricts(self, request: PageRequest[P]) -> bool:
+        """Whether the page measures runs on what all of them answered."""
+        stated = request.selection.common
+        return self.on_shared(request) if stated is None else bool(stated)
 
     @property
     def shows_people(self) -> bool:

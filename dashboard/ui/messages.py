@@ -249,7 +249,8 @@ def coverage_notice(
         parts += [page_link(only, href=_with_key(path, pairs, "common", "1")), ". "]
     if restricted and coverage.apart:
         parts += [page_link("Let all runs take part", href=_with_key(path, pairs, "common", "all")), ". "]
-    own = "Show each run on its own questions" if restricted else "Rank all runs"
+    own = "Rank all runs" if ranks else "Show all runs"
+    own = "Show each run on its own questions" if restricted else own
     return _notice([*parts, page_link(own, href=_with_key(path, pairs, "common", "0"))])
 
 
@@ -485,7 +486,7 @@ def content_of(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pai
     counts = service().ask(board_coverage if page.lists_unranked else coverage, request.selection)
     where = (counts, page.path, pairs)
     # Where only confidences lack, each run is shown on its own answers.
-    restricted = bool(request.selection.common)
+    restricted = page.restricts(request)
     nobody = not counts.taking_part and not (page.lists_unranked or counts.lacking)
     nothing = nobody or (restricted and not counts.common and bool(counts.taking_part))
     if common and counts.differs and nothing:

@@ -202,7 +202,7 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
     compared = page.common if selection.common is None else selection.common
     runs = counted(len(counts.taking_part), "run")
     if compared and counts.differs:
-        if selection.common:
+        if page.restricts(request):
             sentences.append(
                 f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) "
                 f"that all of them answered{_dropped(counts)}."

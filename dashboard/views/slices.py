@@ -32,7 +32,6 @@ from clueline.dashboard.ui.table import (
     noted,
     over_note,
     second_note,
-    with_second,
 )
 from clueline.dashboard.ui.text import brackets, p_value_text, short
 from clueline.dashboard.views.leaderboard.view import cell_parts
@@ -55,6 +54,7 @@ from clueline.queries.engine.ranked_metric_rows import MetricCell
 from clueline.queries.leaderboard import LeaderboardRow, leaderboard
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
 from clueline.queries.published_values import published
+from clueline.queries.selection import Selection
 from clueline.queries.selection.facets import Facets
 from clueline.queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
 from clueline.queries.selection.view_parameters_base import NoParameters, Parameters, split_key
@@ -158,6 +158,7 @@ def heat_map(
             return None
         return sign * (value.value - reference.value)
 
+    most_questions = max((cell.questions for cell in whole.values()), default=0)
     most = max((abs(worse_by(*key) or 0.0) for key in cells if key[1] in whole), default=0.0) or 1.0
     framed = {
         (part.filters[result.by], part.run)
@@ -181,13 +182,14 @@ def heat_map(
         shown = short(stated.value)
         value = items_link(shown, items_query(focus=run, **{result.by: part})) if part is not None else shown
         second = second_note(stated.second.get("value"), questions=stated.second.get("questions"))
-        content = [value, over_note(stated.questions, questions) if metric.rests_on_people else None, second]
+        content = [value, over_note(stated.questions, questions), second]
         return Cell(content, title, f"number {'worse' if worse > 0 else 'better'}{' framed' * ((part, run) in framed)}", shade)
 
     def of_all(run: str | None) -> object:
         if not run:
             return _mean([whole[run] for run in models])
-        return with_second(whole[run].value, whole[run].second.get("value"), questions=whole[run].second.get("questions"))
+        second = second_note(whole[run].second.get("value"), questions=whole[run].second.get("questions"))
+        return Cell([short(whole[run].value), over_note(whole[run].questions, most_questions), second], kind="number")
 
     def part_column(part: BreakdownPart) -> PageColumn:
         ours = [row.metrics[metric.key] for row in part.rows if row.run in models]
@@ -388,6 +390,7 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 @page(
     "/slices", "Slices", SlicesPage, place="Compare", order=2, table=_table, check=_against,
     filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
+    on_shared=lambda request: bool(request.parameters.against),
 )  # fmt: skip
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """Draw every run in every part; the parts where each is worse or better; and the questions that no run answered correctly.
@@ -448,7 +451,7 @@ def _by(request: PageRequest[SlicesPage]) -> str:
 def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices) -> Component:
     """The metric of every run in every part, the best run first."""
     by, metric = _by(request), request.parameters.metric
-    result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
+    result: Breakdown = service().ask(breakdown, _measured(request), by, [metric], True)
     rows = _rows(request, metric)
     ranks = {row.run: rank if (rank := row.metrics[metric.key].rank) is not None else math.inf for row in rows}
     rows.sort(key=lambda row: (row.reference, ranks[row.run]))
@@ -458,4 +461,10 @@ def _every_run(request: PageRequest[SlicesPage], style: RunStyle, tested: Slices
 
 def _rows(request: PageRequest[SlicesPage], *metrics: Metric) -> list[LeaderboardRow]:
     """The runs that take part: the ranked ones, and reference forecasters."""
-    return [row for row in service().ask(leaderboard, request.selection, metrics).rows if row.ranked or row.reference]
+    return [row for row in service().ask(leaderboard, _measured(request), metrics).rows if row.ranked or row.reference]
+
+
+def _measured(request: PageRequest[SlicesPage]) -> Selection:
+    """The selection on which runs are measured: compared with another run, on what all of them answered, as in ``slices``."""
+    shared = request.parameters.against and request.selection.common is None
+    return request.selection.replace(common=True) if shared else request.selection

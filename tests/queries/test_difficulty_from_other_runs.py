@@ -93,7 +93,7 @@ def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):
     assert difference.no_interval.startswith("a filter on difficulty")
 
 
-BOARD, CONSTANT, QUESTIONS = Selection("board"), "constant", 240
+BOARD, CONSTANT, QUESTIONS = Selection("board"), "constant", 360
 
 
 def write_board(folder):

@@ -45,8 +45,8 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@without=; scripts/get-chromium $(PY) || without=--ignore=tests/browser; \
 	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true $(PYTEST_ARGS)
 
-test-slow: $(DEV) ## simulate what intervals and tests promise (minutes)
-	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics
+test-slow: $(DEV) ## simulate what intervals and tests promise, and set every key of every view (minutes)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics tests/dashboard/registry
 
 test-hostile: $(DEV) ## try every hostile file, and thousands of requests that name what is private; make test tries some (minutes)
 	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/data/readers tests/dashboard/access

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from clueline.dashboard.http.paths import SELECTION, address, question_path
 from clueline.dashboard.registry.keys import Items, ItemsKeys
-from clueline.dashboard.registry.views import Cited
+from clueline.dashboard.registry.views import Cited, View
 from clueline.dashboard.service import service
 from clueline.data.store import StoreError
 from clueline.queries.drafts import DraftText
@@ -110,6 +110,8 @@ class Page(Generic[P]):
     Attributes:
         path: its address; paths with a ``<dataset>`` and an item start with it.
         filters: keys of the selection that have a control on this page, in order.
+        views: the views whose answers it shows; a filter that none of them uses is refused.
+        applied: filters that the page itself applies to what its views answer.
         draw: returns its components; raises ``BadRequest`` if the address names something that is not in the store.
         check: raises the same without drawing anything, for what the address and the facets alone cannot tell.
         place: the part of the navigation in which it stands, one of ``PLACES``; blank for a page outside all of them.
@@ -130,6 +132,8 @@ class Page(Generic[P]):
     draw: Draw[P]
     parameters: type[P]
     filters: tuple[str, ...] = ()
+    views: tuple[View[Any, Any], ...] = ()
+    applied: tuple[str, ...] = ()
     check: Callable[[PageRequest[P]], object] = lambda request: None
     place: str = ""
     order: int | None = None
@@ -140,6 +144,10 @@ class Page(Generic[P]):
     lists_unranked: bool = False
     needs_dataset: bool = True
     same_for_all: bool = False
+
+    def uses(self, key: str) -> bool:
+        """Whether a key of the selection changes what the page shows."""
+        return key in self.applied or any(view.uses(key) for view in self.views)
 
     def restricts(self, request: PageRequest[P]) -> bool:
         """Whether the page measures runs on what all of them answered."""
@@ -161,11 +169,17 @@ PAGES: dict[str, Page[Any]] = {}
 
 
 def page(path: str, title: str, parameters: type[P], *, name: str = "", **options: Any) -> Callable[[Draw[P]], Draw[P]]:
-    """Declare a page, which a function draws. ``options`` are further attributes of ``Page``; its name is by default its path."""
+    """Declare a page, which a function draws. ``options`` are further attributes of ``Page``; its name is by default its path.
+
+    Raises ``TypeError`` if it offers a filter that changes nothing that it shows.
+    """
 
     def declare(draw: Draw[P]) -> Draw[P]:
         known = name or path.strip("/")
-        PAGES[known] = Page(known, path, title, draw, parameters, **options)
+        declared = Page(known, path, title, draw, parameters, **options)
+        if idle := [key for key in declared.filters if not declared.uses(key)]:
+            raise TypeError(f"The page {path!r} offers {', '.join(idle)}, which none of its views uses.")
+        PAGES[known] = declared
         return draw
 
     return declare

@@ -20,13 +20,18 @@ from clueline.queries.engine.bootstrap import REPLICATES, SEED
 from clueline.queries.engine.inference import FEW_OUTCOMES, SKEWED_SAMPLE, SMALL_SAMPLE
 from clueline.queries.metrics import Metric
 from clueline.queries.questions import ids_ending_in_csv
-from clueline.queries.selection import Request
+from clueline.queries.selection import Request, Selection
+from clueline.queries.selection.selection import CONVENTIONS
 from clueline.queries.selection.view_parameters_base import P
 
 A = TypeVar("A")
 PREFIX = "/api/v1/"
 SNAPSHOT = "snapshot"
 RUN, NAME = "run", "name"  # columns of tables
+# Keys of the selection.
+RUN_KEYS = tuple(key for key, kind in Selection.filters().items() if kind.narrows == "runs")
+QUESTION_KEYS = tuple(key for key, kind in Selection.filters().items() if kind.narrows == "questions")
+CONVENTION_KEYS = tuple(CONVENTIONS.keys)
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class View(Generic[P, A]):
 
     It gets its arguments by their names: ``selection`` and ``facets`` of the request, the parts of the path, and the attributes
     of ``parameters``. If its first argument is a ``snapshot``, its answer is cached. The main table is at the path of the JSON
-    with ``.csv`` appended. ``ignored`` are keys that it accepts and that have no effect.
+    with ``.csv`` appended. ``ignored`` are keys of its own, and ``unused`` keys of the selection, that it accepts and that do not
+    change its answer.
     """
 
     path: str
@@ -45,6 +51,12 @@ class View(Generic[P, A]):
     tables: tuple[Table, ...] = ()
     selected: bool = True
     ignored: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+    def uses(self, key: str) -> bool:
+        """Whether a key of the selection, named as a field of it, changes the answer."""
+        selected = self.selected and "selection" in _arguments(self.query)
+        return key in self.parameters.kinds() or (selected and key not in self.unused)
 
     def ask(self, request: Request[Any] | P, **parts: str) -> A:
         """Return the answer to a request, or to a view's keys alone; ``parts`` are the variable parts of the path."""
@@ -104,12 +116,17 @@ def _check(view: View[P, A]) -> None:
     if unused := {*view.parameters.__struct_fields__} - {*wanted} - {*view.ignored}:
         raise TypeError(f"The query of the view {view.path!r} does not take {', '.join(sorted(unused))}.")
     needed = [name for name, argument in wanted.items() if argument.default is argument.empty]
+    if unknown := {*view.unused} - {*Selection.kinds()}:
+        raise TypeError(f"The selection has no {', '.join(sorted(unknown))}, which the view {view.path!r} does not use.")
     if lacking := [name for name in needed if name not in known]:
         raise TypeError(f"The view {view.path!r} lacks keys for {', '.join(lacking)} of its query.")
 
 
 def _keys(request: Request[Any] | P) -> Any:
     return request.parameters if isinstance(request, Request) else request
+
+
+VIEWS: dict[str, View[Any, Any]] = {}  # by path
 
 
 def serve(
@@ -120,6 +137,7 @@ def serve(
     *tables: Table,
     selected: bool = True,
     ignored: tuple[str, ...] = (),
+    unused: tuple[str, ...] = (),
     csv: bool = True,
 ) -> View[P, A]:
     """Serve and document a view: its JSON and, if ``csv``, each table. The other arguments are those of the view.
@@ -127,8 +145,11 @@ def serve(
     Raises ``TypeError`` if its query does not take a key, or has an argument without a default that no key or part of the path
     gives.
     """
-    view = View(path, query, parameters, about, tables, selected, ignored)
+    view = View(path, query, parameters, about, tables, selected, ignored, unused)
     _check(view)
+    VIEWS[path] = view
+    if unused:
+        about = f"{about} Without effect here: {', '.join(f'`{key}`' for key in unused)}."
     answers = get_type_hints(query)["return"]
     add(f"{PREFIX}{path}", partial(_json, view), parameters, about, selection=selected, answers=answers)
     for table in tables if csv else ():

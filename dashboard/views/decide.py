@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from clueline.dashboard.registry.keys import FirstCurve, SecondCurve
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Table, parts
-from clueline.dashboard.registry.views import serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import control, filter_keys, labelled, menu
@@ -75,6 +75,7 @@ DECIDE = serve(
                     "net_score_low", "net_score_high", "best_score", "best_score_low", "best_score_high",
                 ),
             ),
+    unused=(*CONVENTION_KEYS, "undisputed"),
 )  # fmt: skip
 
 
@@ -418,6 +419,7 @@ class DecidePage(PageParameters, frozen=True):
 
 @page(
     "/decide", "Decide", DecidePage, place="When to answer", order=1, table=lambda request: cited_leaderboard(CITED),
+    views=(DECIDE,),
     filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import RUN, Table, columns, with_interval
-from clueline.dashboard.registry.views import RESAMPLED, Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, RESAMPLED, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys
@@ -38,6 +38,7 @@ DIFFICULTY = serve(
         rows=lambda answer: answer.runs,
         columns=(*RUN, *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope")),
     ),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
 )
 
 
@@ -243,7 +244,8 @@ def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
 
 @page(
     "/difficulty", "Difficulty", DifficultyPage, place="Calibration", order=3, table=_table,
-    filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+    views=(DIFFICULTY,),
+    filters=(*filter_keys(), "people", "cluster", "grading"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     """Draw the hard-easy effect, overconfidence by radius and category, and accuracy by fraction revealed."""

@@ -22,7 +22,7 @@ from clueline.dashboard.registry.keys import GUESSES, known_run
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.registry.tables import RUN_FIRST, Column, Table, column, columns
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys, menu, token_field
 from clueline.dashboard.ui.html import aria, data, heading, note, page_link, panel, section
@@ -75,6 +75,7 @@ GRADINGS = serve(
         rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
         columns=(*RUN_FIRST, *columns("answers", at=0), *columns("a", "b", "agreeing", "agreement", "kappa", at=1)),
     ),
+    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common"),
 )
 
 
@@ -101,6 +102,7 @@ serve(
         ),
         file="reviewed",
     ),
+    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common"),
 )
 
 
@@ -421,6 +423,7 @@ class GradingsPage(PageParameters, frozen=True):
 
 @page(
     "/gradings", "Gradings", GradingsPage, place="Data", order=3, table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
+    views=(GRADINGS,),
     filters=("q", *filter_keys("questions")),
 )  # fmt: skip
 def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:

@@ -12,7 +12,7 @@ from clueline.dashboard.registry.keys import Items, ItemsKeys
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.registry.tables import RUN, Table, columns, fields
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, RUN_KEYS, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.frame import copy_link
@@ -35,6 +35,7 @@ ITEMS = serve(
     ItemsKeys,
     "Single answers, such as those in a bin of a run, furthest off first. `disputed`: the gradings of the run differ on it.",
     Table("The same as CSV.", lambda answer: answer.items, fields(Item)),
+    unused=(*RUN_KEYS, *CONVENTION_KEYS, "cluster"),
 )
 
 
@@ -126,6 +127,7 @@ WRONG = serve(
         wrong. `disputed`: the gradings of the run differ on it.""",
     RUNS,
     ANSWERS,
+    unused=(*CONVENTION_KEYS, "failed", "cluster"),
 )
 
 
@@ -138,7 +140,8 @@ class WrongPage(PageParameters, frozen=True):
 @page(
     "/wrong", "Confidently wrong", WrongPage, place="Questions", order=2, offered=lambda facets: not facets.forecasts,
     table=lambda request: Cited(WRONG, WrongKeys(request.parameters.least), CITED),
-    filters=("run", *filter_keys(), "failed", "grading", "undisputed"), common=False,
+    views=(WRONG,),
+    filters=("run", *filter_keys(), "grading", "undisputed"), common=False,
 )  # fmt: skip
 def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     """Draw a row per run, then a row per answer."""

@@ -312,6 +312,7 @@ def _versions(request: PageRequest[ModelPage], result: ModelAcross) -> Versions 
 
 @page(
     "/models", "Model", ModelPage, name="model", place="Overview", check=lambda request: _versions(request, _answer(request)),
+    views=(MODEL, VERSIONS),
     filters=("human", "binning", "t", "failed"),
 )  # fmt: skip
 def draw_model(request: PageRequest[ModelPage]) -> Sequence[Component | None]:

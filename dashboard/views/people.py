@@ -22,7 +22,7 @@ from clueline.dashboard.ui.messages import answered, dataset_links, nothing_sele
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table
 from clueline.dashboard.ui.text import brackets
-from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.leaderboard.view import LEADERBOARD, cited_leaderboard
 from clueline.data.plurals import counted
 from clueline.queries.human_votes import Histograms, People, RunHistograms, people
 from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
@@ -60,6 +60,7 @@ PEOPLE = serve(
         rows=_bins,
         columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
     ),
+    unused=("human", "beta", "t", "failed", "grading", "undisputed", "cluster"),
 )
 
 
@@ -254,7 +255,8 @@ class PeoplePage(PageParameters, frozen=True):
 
 @page(
     "/people", "People", PeoplePage, place="People", order=1, offered=attrgetter("has_votes"),
-    table=lambda request: cited_leaderboard(VOTES), filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
+    table=lambda request: cited_leaderboard(VOTES), views=(PEOPLE, LEADERBOARD),
+    filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Draw metrics against votes, then the histograms behind them with the human reference."""

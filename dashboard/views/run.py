@@ -21,9 +21,10 @@ from clueline.dashboard.ui.quizbowl import question_column, without_markup
 from clueline.dashboard.ui.runs import run_style
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, html_table, over_note, second_note
 from clueline.dashboard.ui.text import brackets, short
-from clueline.dashboard.views.leaderboard.view import cited_leaderboard
+from clueline.dashboard.views.leaderboard.view import LEADERBOARD, cited_leaderboard
 from clueline.dashboard.views.metrics import BEST
-from clueline.dashboard.views.reliability.page import reliability_diagrams
+from clueline.dashboard.views.questions.page import QUESTIONS
+from clueline.dashboard.views.reliability.page import RELIABILITY, reliability_diagrams
 from clueline.dashboard.views.runs import provenance
 from clueline.data.plurals import counted
 from clueline.data.store.run_tags import LABEL
@@ -122,6 +123,7 @@ def _facts(request: PageRequest[PageParameters]) -> RunFacts:
 
 @page(
     "/runs", "Run", PageParameters, name="run", place="Data", table=lambda request: cited_leaderboard(SHOWN), check=_facts,
+    views=(LEADERBOARD, RELIABILITY, QUESTIONS),
     filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"),
 )  # fmt: skip
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:

@@ -14,7 +14,7 @@ from clueline.dashboard.http.paths import address
 from clueline.dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.html import controls, folded, heading, items_link, items_query, note, page_link, rest_as_file, section
@@ -110,6 +110,7 @@ SLICES = serve(
         on every value of an attribute, compared with itself overall or with another run there. p-values are adjusted for
         all of these.""",
     Table("The same as CSV, a row per run and slice.", lambda answer: answer.slices, _slice_columns),
+    unused=("undisputed",),
 )
 BREAKDOWN = serve(
     "breakdown",
@@ -121,6 +122,7 @@ BREAKDOWN = serve(
         rows=lambda answer: [(part, row, *cell) for part in answer.parts for row in part.rows for cell in row.metrics.items()],
         columns=_part_columns,
     ),
+    unused=("undisputed",),
 )
 UNSOLVED = serve(
     "unsolved",
@@ -129,6 +131,7 @@ UNSOLVED = serve(
     """Questions that at least two runs answered but none correctly, with how people did; and their number by category.
         `disputed` is the number of runs whose gradings differ on an answer to the question.""",
     Table("The same as CSV, a row per question.", lambda answer: answer.questions, fields(UnsolvedQuestion)),
+    unused=(*CONVENTION_KEYS, "failed", "cluster"),
 )
 
 
@@ -389,6 +392,7 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 
 @page(
     "/slices", "Slices", SlicesPage, place="Compare", order=2, table=_table, check=_against,
+    views=(SLICES, BREAKDOWN, UNSOLVED),
     filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
     on_shared=lambda request: bool(request.parameters.against),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from flask import Response
 from clueline.dashboard.registry.addresses import get
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Column, Table, column, columns, fields
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, RUN_KEYS, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys
 from clueline.dashboard.ui.figure import (
@@ -82,6 +82,7 @@ TEAMS = serve(
     "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
     *tuple(TABLES.values()),
     csv=False,
+    unused=(*RUN_KEYS, *CONVENTION_KEYS, "revealed", "failed", "grading", "undisputed", "cluster", "common"),
 )
 
 
@@ -299,7 +300,8 @@ class TeamsPage(PageParameters, frozen=True):
 
 @page(
     "/teams", "Teams", TeamsPage, place="People", order=2, offered=attrgetter("has_teams"),
-    table=lambda request: Cited(TEAMS, TeamsKeys(), CITED), filters=(*filter_keys("questions"), "q", "people"),
+    table=lambda request: Cited(TEAMS, TeamsKeys(), CITED), views=(TEAMS,),
+    filters=(*filter_keys("questions"), "q", "people"),
 )  # fmt: skip
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""

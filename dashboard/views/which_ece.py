@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from clueline.dashboard.registry.keys import BinnedRun, Intervals
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Table, column, columns, with_interval
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, Cited, serve
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.figure import PlotlyJson
@@ -54,6 +54,7 @@ WHICH_ECE = serve(
     """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
         the bins of one run; and Kendall's tau-b between the rankings.""",
     ERRORS,
+    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
 )
 
 
@@ -242,7 +243,8 @@ def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
 
 @page(
     "/which-ece", "Which ECE", WhichEcePage, place="Calibration", order=2, table=_cited, check=WHICH_ECE.ask,
-    filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
+    views=(WHICH_ECE,),
+    filters=("run", *filter_keys(), "cluster", "grading"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""

@@ -122,7 +122,16 @@ def _across(request: PageRequest[AcrossPage]) -> Across:
     )
 
 
-@page(PATH, "All datasets", AcrossPage, place="Overview", order=3, check=_across, filters=("human", "binning", "t", "failed"))
+@page(
+    PATH,
+    "All datasets",
+    AcrossPage,
+    place="Overview",
+    order=3,
+    check=_across,
+    views=(ACROSS, DIAGRAMS),
+    filters=("human", "binning", "t", "failed"),
+)
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
     result, metric, asked, selection = _across(request), request.parameters.metric, request.parameters, request.selection

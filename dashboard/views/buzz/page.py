@@ -105,6 +105,7 @@ BUZZ = serve(
             column("no_interval", lambda row: reasons(row[0].no_interval)),
         ),
     ),
+    unused=("binning", "beta", "t", "undisputed"),
 )
 CATEGORIES = serve(
     "buzz/categories",
@@ -116,6 +117,7 @@ CATEGORIES = serve(
         rows=lambda answer: [(group, outcome) for group in answer.groups for outcome in group.categories],
         columns=(*columns("name", "kind", "threshold", at=0), *fields(CategoryOutcome, at=1)),
     ),
+    unused=("binning", "beta", "t", "failed", "undisputed", "cluster"),
 )
 MEDIAN = serve(
     "buzz/median",
@@ -132,6 +134,7 @@ MEDIAN = serve(
                     "missing", "no_interval",
                 ),
             ),
+    unused=("binning", "beta", "t", "failed", "undisputed"),
 )  # fmt: skip
 
 
@@ -404,6 +407,7 @@ def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
 @page(
     "/buzz", "Buzz", BuzzPage, place="When to answer", order=2,
     offered=attrgetter("has_buzzes"), table=_table,
+    views=(BUZZ, CATEGORIES, MEDIAN),
     filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
 )  # fmt: skip
 def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:

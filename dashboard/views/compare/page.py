@@ -12,7 +12,7 @@ from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from clueline.dashboard.registry.views import NOTHING_TO_CITE, Cited, paired, serve
+from clueline.dashboard.registry.views import NOTHING_TO_CITE, RUN_KEYS, Cited, paired, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import filter_keys, menu, several
 from clueline.dashboard.ui.html import controls, heading, items_query
@@ -86,6 +86,7 @@ COMPARE = serve(
         questions. Of more than 1,000 questions, single ones have no values of metrics such as AUROC that are no function of
         sums. With a `margin`, also whether the runs are `equal`, `different` or `undecided`.""",
     Table("The differences as CSV, a row per metric.", _rows, _with_margin),
+    unused=(*RUN_KEYS, "undisputed"),
 )
 PAIRS = serve(
     "pairs",
@@ -98,6 +99,7 @@ PAIRS = serve(
         rows=lambda answer: [row for pair in answer.comparisons for row in _rows(pair)],
         columns=DIFFERENCES,
     ),
+    unused=("undisputed",),
 )
 POWER = serve(
     "power",
@@ -111,6 +113,7 @@ POWER = serve(
         rows=lambda answer: answer.metrics,
         columns=fields(MetricPower, without=("curve",)),
     ),
+    unused=(*RUN_KEYS, "undisputed"),
 )
 
 
@@ -176,6 +179,7 @@ def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
 
 @page(
     "/compare", "Compare", ComparePage, place="Compare", order=1, table=_table, check=_chosen,
+    views=(COMPARE, PAIRS, POWER),
     filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
 )  # fmt: skip
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from clueline.dashboard.http.paths import question_path, run_path
 from clueline.dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui.controls import difference_menu, filter_keys, several
 from clueline.dashboard.ui.figure import figure
@@ -25,7 +25,7 @@ from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.text import CURVE_NAMES, brackets, percent, short
 from clueline.dashboard.views.leaderboard import sections
 from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
-from clueline.dashboard.views.leaderboard.view import WHICH_H, cited_leaderboard
+from clueline.dashboard.views.leaderboard.view import AGREEMENT, LEADERBOARD, WHICH_H, cited_leaderboard
 from clueline.dashboard.views.question.figures import clues_figure, confidence_table
 from clueline.data.plurals import counted
 from clueline.queries.engine.primary_metric import primary_metric
@@ -46,6 +46,7 @@ FINDINGS = serve(
     """What the leaderboard says first: the surest early mistake where people played; with votes, who is more certain than
         people; of forecasts, the best and the worst calibration; else the largest gap between confidence and accuracy. `shown`
         says whether a test supports it.""",
+    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
 )
 OVERCONFIDENCE = "overconfidence"
 MAX_MEANING = 80  # characters of the sentence in the heading; a longer one is in the column's tooltip
@@ -219,6 +220,7 @@ def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
 
 @page(
     "/", "Leaderboard", LeaderboardPage, name="leaderboard", place="Overview", order=1, table=_table,
+    views=(LEADERBOARD, FINDINGS, AGREEMENT, WHICH_H),
     filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True, lists_unranked=True,
 )  # fmt: skip
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:

@@ -15,7 +15,7 @@ from clueline.dashboard.registry.composed import question_order, question_with_b
 from clueline.dashboard.registry.keys import Sort, default_metric, known_run
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import RUN_FIRST, Table, fields
-from clueline.dashboard.registry.views import Cited, serve
+from clueline.dashboard.registry.views import QUESTION_KEYS, Cited, serve
 from clueline.dashboard.ui.html import page_link
 from clueline.dashboard.ui.messages import left_out_note, nothing_selected
 from clueline.dashboard.ui.runs import highlighted_runs, run_style
@@ -46,6 +46,7 @@ QUESTION = serve(
         columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
         file="{dataset}-{question_id}",
     ),
+    unused=("undisputed", "cluster"),
 )
 CLUE_STEPS = serve(
     "clue-steps/<dataset>/<path:question_id>",
@@ -58,6 +59,7 @@ CLUE_STEPS = serve(
         columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
         file="{dataset}-{question_id}-clue-steps",
     ),
+    unused=(*QUESTION_KEYS, "revealed", "binning", "beta", "t", "failed", "undisputed", "cluster", "common"),
 )
 
 
@@ -91,6 +93,8 @@ def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
 @page(
     "/questions", "Question", QuestionPage, name="question", place="Questions", table=_table,
     check=lambda request: _cursor(request, _question(request)),
+    views=(QUESTION, CLUE_STEPS),
+    applied=("undisputed",),
     filters=("run", "people", "human", "failed", "grading", "undisputed"),
 )  # fmt: skip
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:

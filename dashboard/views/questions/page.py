@@ -69,6 +69,7 @@ serve(
     question_list,
     QuestionsKeys,
     "Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page.",
+    unused=("cluster",),
 )
 
 
@@ -87,6 +88,7 @@ QUESTIONS = View(
     QuestionsTableKeys,
     "",  # its address streams the rows, and is documented below
     (Table("", lambda answer: answer[0].iter_rows(named=True), _columns),),
+    unused=("cluster",),
 )
 
 
@@ -132,6 +134,7 @@ def _cited(request: PageRequest[QuestionsPage]) -> Cited[Any]:
 
 @page(
     "/questions", "Questions", QuestionsPage, place="Questions", order=1, table=_cited,
+    views=(QUESTIONS,),
     filters=(
         "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
         "people", "human", "failed", "grading", "undisputed",

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from clueline.dashboard.registry.keys import BAND, MetricsParameters
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
-from clueline.dashboard.registry.views import WILSON, Cited, serve
+from clueline.dashboard.registry.views import CONVENTION_KEYS, WILSON, Cited, serve
 from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys, menu
@@ -24,6 +24,7 @@ from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from clueline.dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
+from clueline.dashboard.views.items import ITEMS
 from clueline.dashboard.views.reliability.triptych import calibration_tests, triptych_section
 from clueline.data.plurals import counted
 from clueline.data.recalibration_maps import METHODS
@@ -55,6 +56,7 @@ RELIABILITY = serve(
         rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
         columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
     ),
+    unused=("human", "beta", "t", "failed", "undisputed"),
 )
 TRIPTYCH = serve(
     "triptych",
@@ -73,6 +75,7 @@ TRIPTYCH = serve(
                     "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
                 ), column("missing", lambda run: reasons(run.missing))),
             ),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
 )  # fmt: skip
 
 
@@ -98,6 +101,7 @@ RECALIBRATION = serve(
             *columns("before", "after", "missing", at=3),
         ),
     ),
+    unused=("undisputed",),
 )
 
 
@@ -340,6 +344,7 @@ def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
 
 @page(
     "/reliability", "Reliability", ReliabilityPage, place="Calibration", order=1, table=_table,
+    views=(RELIABILITY, TRIPTYCH, RECALIBRATION, ITEMS),
     filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:

@@ -148,15 +148,21 @@ def _sigmoid(x: Floats, items: Floats, correct: Floats) -> tuple[float, float]:
 def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
     """Fit isotonic recalibration: the non-decreasing least-squares map. Zadrozny & Elkan 2002.
 
-    The map is linear between the confidences seen and constant beyond them.
+    An item that is half right is added at the lowest and at the highest confidence. So the map says neither 0 nor 1, which a few
+    items cannot show, and which one wrong answer among others would refute. The map is linear between the confidences seen and
+    constant beyond them.
 
-    >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9]))
-    array([0.5 , 0.75, 1.  ])
+    >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9])).round(3)
+    array([0.5  , 0.667, 0.833])
     """
     from scipy.optimize import isotonic_regression  # slow to load: takes half as long as loading the whole server
 
     order = np.argsort(confidence)
-    values = isotonic_regression((correct / items)[order], weights=items[order]).x
+    weights, right = items[order], correct[order]
+    for end in (0, -1):
+        weights[end] += 1
+        right[end] += 0.5
+    values = isotonic_regression(right / weights, weights=weights).x
     return lambda stated: np.interp(stated, confidence[order], values)
 
 

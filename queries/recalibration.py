@@ -33,6 +33,7 @@ from clueline.queries.engine.run_columns import sample_numbers
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.engine.selected_answers import chosen, selected_responses, selection_clauses
 from clueline.queries.metrics import Metric
+from clueline.queries.metrics.counted_answers import ORDERED
 from clueline.queries.metrics.kernels.arrays import Ints
 from clueline.queries.metrics.metric import Floats
 from clueline.queries.selection import Answer, Selection, has_forecasts, head, number
@@ -42,11 +43,18 @@ MAX_ITEMS = 20  # listed of the items that lose most
 
 
 class MetricChange(msgspec.Struct):
-    """A metric before and after recalibration; None where ``missing`` says why."""
+    """A metric before and after recalibration; None where ``missing`` says why.
+
+    Attributes:
+        within: of a metric for which only the order of confidences counts, its average over the folds before recalibration; None
+            for others. ``after`` is such an average, too, because confidences that two maps gave cannot be ordered: a map
+            that was fitted without an item says less where this item is right.
+    """
 
     before: float | None
     after: float | None
     missing: str | None
+    within: float | None = None
 
 
 class RecalibratedItem(msgspec.Struct):
@@ -160,11 +168,11 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
         if run in stated:
             inverse = stated[run].cross_fitted(folds)
             tempered[run] = tempered_distributions(snapshot, counted.dataset, run, stated[run].distributions, inverse)
-            mapped[run] = part.with_columns(after=pl.Series(tempered[run].shares[stated[run].chosen]))
+            after_map = tempered[run].shares[stated[run].chosen]
         else:
             confidence, correct = part["confidence"].to_numpy(), part["correct"].to_numpy()
-            moved = cross_fitted(method, confidence, correct, folds, int(folds.max()) + 1)
-            mapped[run] = part.with_columns(after=pl.Series(moved))
+            after_map = cross_fitted(method, confidence, correct, folds, int(folds.max()) + 1)
+        mapped[run] = part.with_columns(after=pl.Series(after_map), fold=pl.Series(folds))
     recalibrated = {run: _responses(part, others.get(run)) for run, part in mapped.items()}
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
@@ -173,6 +181,8 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
+    ordered = [metric for metric in metrics if metric.counted == ORDERED]
+    within, moved = (_within_folds(answers, ordered, mapped, column) for column in ("confidence", "after"))
     results = []
     for index, run in enumerate(before.runs):
         missing = None if run.run in mapped else too_few
@@ -181,7 +191,10 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
         for metric in metrics:
             was = values_before[metric.key][index]
             now = np.nan if missing else values_after[metric.key][index_after[run.run]]
-            changes[metric.key] = _change(metric, was, now, missing, run.run in stated)
+            in_folds = None
+            if metric in ordered and missing is None:
+                in_folds, now = (values[run.run][metric.key] for values in (within, moved))
+            changes[metric.key] = _change(metric, was, now, missing, run.run in stated, in_folds)
         fitted: Map | None = None
         if missing is None and run.run in stated:
             fitted = LogOddsMap(stated[run.run].fit(), 0.0)
@@ -201,6 +214,30 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
             )
         )
     return results
+
+
+def _within_folds(
+    answers: Counted, metrics: Sequence[Metric], parts: dict[str, pl.DataFrame], column: str
+) -> dict[str, dict[str, float]]:
+    """Return the average of each metric over the folds, weighted by their items, by run and key; nan if no fold has it.
+
+    ``column`` of the items of a run, ``parts``, is the confidence. A fold in which the metric is undefined does not count.
+    """
+    if not metrics or not parts:
+        return {}
+    sums = {run: {metric.key: np.zeros(2) for metric in metrics} for run in parts}
+    for fold in pl.concat([part["fold"] for part in parts.values()]).unique().sort():
+        of_fold = {run: part.filter(pl.col("fold") == fold).with_columns(after=pl.col(column)) for run, part in parts.items()}
+        responses = {run: _responses(part, None) for run, part in of_fold.items() if len(part)}
+        evidence = gather(answers.snapshot, answers.selection, metrics, responses)
+        for metric in metrics:
+            for run, value in zip(evidence.runs, evidence.values(metric), strict=True):
+                if np.isfinite(value):
+                    items = len(of_fold[run.run])
+                    sums[run.run][metric.key] += (items * value, items)
+    return {
+        run: {key: total / items if items else np.nan for key, (total, items) in of_run.items()} for run, of_run in sums.items()
+    }
 
 
 def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
@@ -277,11 +314,13 @@ def _responses(part: pl.DataFrame, others: pl.DataFrame | None) -> Responses:
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)
 
 
-def _change(metric: Metric, before: float, after: float, too_few: str | None, whole: bool) -> MetricChange:
+def _change(
+    metric: Metric, before: float, after: float, too_few: str | None, whole: bool, within: float | None = None
+) -> MetricChange:
     if "whole distribution" in metric.needs and np.isfinite(before) and not whole:
         return MetricChange(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
-    return MetricChange(number(before), number(after), too_few or undefined)
+    return MetricChange(number(before), number(after), too_few or undefined, None if within is None else number(within))
 
 
 def _effects(part: pl.DataFrame) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def test_no_answer_or_another_server_is_an_error(open_server):
     ("columns", "keys", "elicitation", "confidences"),
     [
         ({"entropy": [0.1, 0.2, 0.9, 1.5]}, {}, "entropy", [None] * 4),
-        ({"entropy": [0.1, 0.2, 0.9, 1.5]}, {"map": "isotonic"}, "entropy, isotonic map", [1.0, 2 / 3, 2 / 3, 2 / 3]),
+        ({"entropy": [0.1, 0.2, 0.9, 1.5]}, {"map": "isotonic"}, "entropy, isotonic map", [5 / 6, 0.6, 0.6, 0.6]),
         ({"output": [f"x. Confidence: {n}5%" for n in range(4)]}, {"confidence_pattern": "Confidence: {percent}"}, "verbalized",
          [0.05, 0.15, 0.25, 0.35]),
     ],

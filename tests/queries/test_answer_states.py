@@ -299,7 +299,8 @@ def test_a_map_makes_probabilities_of_scores(empty, tmp_path, method):
 
 def fitted(method, x, y):
     if method == "isotonic":
-        return lambda value: IsotonicRegression(out_of_bounds="clip").fit(x, y).predict([value])[0]
+        with_ends = [*x, x.min(), x.max()], [*y, 0.5, 0.5]
+        return lambda value: IsotonicRegression(out_of_bounds="clip").fit(*with_ends).predict([value])[0]
     right, wrong = y.sum(), (1 - y).sum()
     weights = np.r_[
         np.where(y, (right + 1) / (right + 2), 1 / (wrong + 2)), np.where(y, 1 / (right + 2), (wrong + 1) / (wrong + 2))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import roc_auc_score
 
 from clueline.data import recalibration_maps
 from clueline.data.recalibration_maps import (
@@ -24,6 +25,7 @@ from clueline.data.recalibration_maps import (
     tempered,
 )
 from clueline.queries.metrics import CATALOGUE, METRICS, Conventions
+from clueline.queries.metrics.counted_answers import ORDERED
 from clueline.queries.recalibration import recalibration, selected_items
 from clueline.queries.selection import Selection
 from tests.helpers import reference_metrics as reference
@@ -104,11 +106,16 @@ def test_platt_is_the_most_likely_sigmoid(slope, shift, shares):
     assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # the gradient is 0: no step improves the fit
 
 
+def isotonic_of(confidence, correct):
+    """Return the map of scikit-learn of the items, and of one that is half right at each end."""
+    with_ends = [*confidence, confidence.min(), confidence.max()], [*correct, 0.5, 0.5]
+    return IsotonicRegression(out_of_bounds="clip").fit(*with_ends).predict
+
+
 @pytest.mark.parametrize(("seed", "digits", "shares"), [(0, 1, False), (1, 15, False), (2, 1, True), (3, 15, True)])
 def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
     confidence, correct = answers(seed, digits=digits, shares=shares)
-    expected = IsotonicRegression(out_of_bounds="clip").fit(confidence, correct)
-    assert isotonic_map(*grouped(confidence, correct))(GRID) == pytest.approx(expected.predict(GRID), abs=1e-12)
+    assert isotonic_map(*grouped(confidence, correct))(GRID) == pytest.approx(isotonic_of(confidence, correct)(GRID), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,8 @@ def test_fits_of_few_or_identical_items(method, confidence, correct):
     fitted = FITS[method](*grouped(confidence, correct))(GRID)
     assert np.isfinite(fitted).all() and (fitted >= 0).all() and (fitted <= 1).all()
     if method == "isotonic":
-        assert fitted == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
+        assert fitted == pytest.approx(isotonic_of(confidence, correct)(GRID), abs=1e-12)
+        assert ((fitted > 0) & (fitted < 1)).all()
     if len(np.unique(confidence)) == 1 and method == "platt":  # for any slope, the confidence seen maps to the smoothed share
         n, right = len(correct), correct.sum()
         share = (right * (right + 1) / (right + 2) + (n - right) / (n - right + 2)) / n
@@ -165,11 +173,29 @@ def test_folds_are_random_and_nearly_equal_in_size(questions):
 # -- over a store ------------------------------------------------------------------------------------------------------
 
 
+def folds_of(answered, fold_of):
+    """Return the fold of each question of a run: one of its own if all are in one."""
+    folds = {name: fold_of[name] for name in answered}
+    return folds if len({*folds.values()}) > 1 else {name: index for index, name in enumerate(answered)}
+
+
+def value_in_folds(metric, answered, fold_of, conventions):
+    """Return a metric of a run; if only the order counts, its average over the folds in which it is defined, by items."""
+    definition = reference.METRICS[metric.key]
+    if metric.counted != ORDERED:
+        return definition(list(answered.values()), conventions)
+    folds, total, count = folds_of(answered, fold_of), 0.0, 0
+    for fold in {*folds.values()}:
+        inside = [question for name, question in answered.items() if folds[name] == fold]
+        value, items = definition(inside, conventions), sum(len(question.items) for question in inside)
+        if math.isfinite(value):
+            total, count = total + items * value, count + items
+    return total / count if count else math.nan
+
+
 def slowly(method, answered, fold_of):
     """Recalibrate the confidences of one run in a plain loop over folds."""
-    folds = {name: fold_of[name] for name in answered}
-    if len({*folds.values()}) == 1:
-        folds = {name: index for index, name in enumerate(answered)}
+    folds = folds_of(answered, fold_of)
     recalibrated = {}
     for name, question in answered.items():
         others = [item for other, answers in answered.items() if folds[other] != folds[name] for item in answers.items]
@@ -211,7 +237,9 @@ def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offe
             if after is None:
                 assert (change.after, change.missing) == (None, run.missing)
                 continue
-            now = definition(list(after.values()), selection.conventions)
+            now = value_in_folds(metric, after, fold_of, selection.conventions)
+            if metric.counted == ORDERED:
+                assert change.within == near(value_in_folds(metric, before, fold_of, selection.conventions), 1e-9)
             assert change.missing == (None if math.isfinite(was) and math.isfinite(now) else metric.undefined) or (
                 metric.key in JUMPS
             )
@@ -257,12 +285,12 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
     fold_of = dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
-    _check_after(run, slowly(method, rows["relay"].answered(selection, run.run), fold_of), conventions)
+    _check_after(run, slowly(method, rows["relay"].answered(selection, run.run), fold_of), fold_of, conventions)
 
 
-def _check_after(run, after, conventions):
+def _check_after(run, after, fold_of, conventions):
     for metric in METRICS:
-        now = reference.METRICS[metric.key](list(after.values()), conventions)
+        now = value_in_folds(metric, after, fold_of, conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
 
 
@@ -271,8 +299,24 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
     monkeypatch.setattr(recalibration_maps, "FOLDS", 1)
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
-    after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
-    _check_after(run, after, selection.conventions)
+    one_fold = dict.fromkeys(f"r{index:02}" for index in range(12))
+    after = slowly(method, rows["relay"].answered(selection, run.run), one_fold)
+    _check_after(run, after, one_fold, selection.conventions)
+
+
+@ANY
+def test_a_map_within_which_the_order_stays_leaves_discrimination(method):
+    """Across folds, a map that was fitted without an item says less where it is right: guesses would look worse than chance."""
+    values = [], []
+    for seed in range(60):
+        confidence, correct = answers(seed, count=60, digits=15)
+        correct = np.random.default_rng(seed).permutation(correct)  # so that confidence says nothing
+        fold = folds_of_questions(60)
+        after = cross_fitted(method, confidence, correct, fold, 5)
+        values[0].append(roc_auc_score(correct, after))
+        values[1].append(np.mean([roc_auc_score(correct[fold == k], after[fold == k]) for k in range(5)]))
+    across, within = (np.mean(of_all) for of_all in values)
+    assert across < 0.47 < 0.485 < within < 0.515
 
 
 @ANY

@@ -290,8 +290,10 @@ def recalibration_section(result: Recalibration, style: RunStyle) -> html.Sectio
 
 def _change(metric: Metric, run: RecalibratedRun) -> Cell:
     change = run.metrics[metric.key]
-    shown = f"{short(change.before)} → {short(change.after)}" if change.after is not None else None
-    return Cell(shown, change.missing or metric.name)
+    before = change.before if change.within is None else change.within
+    shown = f"{short(before)} → {short(change.after)}" if change.after is not None else None
+    of_folds = f"{metric.name}: averages within the folds. Over all items it was {short(change.before)}"
+    return Cell(shown, change.missing or (metric.name if change.within is None else of_folds))
 
 
 def changes_figure(recalibration: Recalibration, style: RunStyle) -> PlotlyJson:

@@ -22,6 +22,7 @@ from clueline.queries.engine.counted import count_groups
 from clueline.queries.engine.evidence import Evidence
 from clueline.queries.engine.intervals_and_difference_tests import metric_intervals
 from clueline.queries.engine.plays_of_people import count_plays, with_second_values
+from clueline.queries.engine.reference_forecasters import divide_references
 from clueline.queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from clueline.queries.engine.selected_answers import selection_clauses
 from clueline.queries.engine.units import Units
@@ -155,7 +156,7 @@ class Decisions(Answer):
 def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -> Decisions:
     """Return what answers are worth at every threshold: for each run, for people, and for the difference of two runs.
 
-    The difference is of runs ``a`` and ``b``; if blank, of the best ones by the Brier score. ``common`` is 1 by default. Raises
+    The difference is of runs ``a`` and ``b``; if blank, of the best models by the Brier score. ``common`` is 1 by default. Raises
     ``BadRequest`` if the dataset has no such run, or they are the same.
     """
     names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
@@ -166,6 +167,8 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     counted = groups[0].selection
     metrics = _metrics(evidence)
     order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
+    _, references = divide_references(snapshot, selection)
+    order = [run for run in order if run not in references]
     first = a or next((run for run in order if run != b), "")
     second = b or next((run for run in order if run != first), "")
     return Decisions(

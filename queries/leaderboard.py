@@ -30,6 +30,7 @@ from clueline.queries.engine.ranked_metric_rows import (
     set_bounds,
     state_fields,
 )
+from clueline.queries.engine.reference_forecasters import divide_references
 from clueline.queries.engine.run_pairs import runs_by_id
 from clueline.queries.engine.selected_answers import chosen, counts_by_run, state_counts
 from clueline.queries.engine.shared_answers import contradicting_pairs
@@ -42,7 +43,6 @@ LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers fo
 LOW_ACCURACY_NOTE = "almost never right: its calibration says little"
 ALL_FAILED = "none of its calls got an answer"
 MIN_DISPUTED = 0.05  # share of disputed answers above which the gradings of a selection disagree
-REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a reference, not a model
 BELOW_CHANCE_NOTE = "right less often than chance: its calibration says little"
 
 
@@ -137,7 +137,7 @@ def leaderboard(
     ``intervals`` are the metrics that get them, or whether all do. ``margin`` is the difference below which two runs are equal,
     in the units of each metric.
     """
-    (models, references), states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
+    (models, references), states = divide_references(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
     groups, claimed = count_groups(snapshot, models, metrics), ranked_metrics(snapshot, selection.dataset)
     with_intervals = metrics if intervals is True else intervals or ()
     measured = [_measure(counted, selection, models, references, states, with_intervals, claimed, margin) for counted in groups]
@@ -196,7 +196,7 @@ def leaderboard(
 @once_per_snapshot
 def board_coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
     """Return how much of a selection the runs answered that can be ranked, without ``reference`` forecasters."""
-    return coverage(snapshot, _divided(snapshot, selection)[0])
+    return coverage(snapshot, divide_references(snapshot, selection)[0])
 
 
 class _Measured(NamedTuple):
@@ -295,7 +295,7 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         evidence = gather(snapshot, answers, [ACCURACY])
         disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
     if disagreement.matters:
-        models, _ = _divided(snapshot, selection)
+        models, _ = divide_references(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
             evidence = count_answers(snapshot, models.replace(grading=grading), [primary]).evidence
             cells = metric_cells(primary, evidence)
@@ -317,15 +317,6 @@ def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
         {"runs": list(runs), "kind": graded_kind("grades", "")},
     )
     return [name for (name,) in names]
-
-
-def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
-    """Return the selection of the runs that can be ranked, and the ids of the reference forecasters; see ``LeaderboardRow``."""
-    names, (runs, _) = runs_by_id(snapshot, selection), chosen(snapshot, selection)
-    references = [run for run in runs if names[run].elicitation == REFERENCE]
-    if len(references) in (0, len(runs)):
-        return selection, []
-    return selection.on_runs([run for run in runs if run not in references]), references
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from dash import html
@@ -20,6 +21,7 @@ from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted
 from clueline.dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from clueline.data.plurals import counted
+from clueline.queries.engine.bootstrap import SIGNIFICANCE
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.metrics.kernels.ece_variants import BINNINGS
 from clueline.queries.selection.view_parameters_base import Parameters
@@ -160,7 +162,7 @@ def bins_section(result: WhichEce, style: RunStyle, *, forecasts: bool) -> html.
     )
 
 
-def agreement_section(result: WhichEce, link: str) -> html.Section:
+def agreement_section(result: WhichEce, names: fig.Names, link: str) -> html.Section:
     """Return how far the ranking of the runs depends on the variant."""
     columns = [
         PageColumn("Variant", lambda pair: CATALOGUE[pair.a].label),
@@ -170,7 +172,7 @@ def agreement_section(result: WhichEce, link: str) -> html.Section:
     ]
     return section(
         "Does the ranking depend on the variant?",
-        ranking_words(result),
+        ranking_words(result, names),
         fig.figure(
             "agreement",
             fig.agreement_figure(result.agreement, WHICH_METRICS, link),
@@ -180,19 +182,32 @@ def agreement_section(result: WhichEce, link: str) -> html.Section:
     )
 
 
-def ranking_words(result: WhichEce) -> str:
-    """Say which two variants agree least, or that all agree, and how many runs are best by at least one."""
+def ranking_words(result: WhichEce, names: fig.Names) -> str:
+    """Say which two variants agree least, or that all agree, and whether those that put other runs first show a difference."""
     known = [pair for pair in result.agreement if pair.tau is not None]
     if not known:
         return "With fewer than two runs there is no ranking." if len(result.runs) < 2 else "No variant tells the runs apart."
     least = min(known, key=lambda pair: pair.tau or 0.0)
-    best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
     if least.tau is not None and least.tau > 1 - 1e-9:
         return "All variants that tell the runs apart rank them alike."
-    return (
-        f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
-        f"{counted(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
-    )
+    words = f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}."
+    return " ".join([words, *first_words(result, names)])
+
+
+def first_words(result: WhichEce, names: fig.Names) -> list[str]:
+    """Say which run most variants put first, and which others do, with how many of these differences a test shows."""
+    firsts = Counter(variant.first for variant in result.variants if variant.first)
+    if not firsts:
+        return []
+    ((usual, count),) = firsts.most_common(1)
+    others = [variant for variant in result.variants if variant.first not in (None, usual)]
+    shown = sum(variant.p_value is not None and variant.p_value < SIGNIFICANCE for variant in others)
+    words = [f"{count} of {counted(firsts.total(), 'variant')} {'puts' if count == 1 else 'put'} {names[usual]} first."]
+    if others:
+        named = ", ".join(names[run] for run in dict.fromkeys(variant.first or "" for variant in others))
+        tested = f"a difference is shown by {shown or 'none'} of these {counted(len(others), 'variant')} (p < {SIGNIFICANCE:.2g})"
+        words.append(f"The others put {named} first; {tested}.")
+    return words
 
 
 def review_words(result: WhichEce, names: fig.Names, title: str) -> str:
@@ -221,7 +236,7 @@ def review_words(result: WhichEce, names: fig.Names, title: str) -> str:
     if missing:
         parts.append(f"Undefined here: {', '.join(missing).removesuffix('.')}.")
     if len(result.runs) > 1:
-        parts.append(ranking_words(result))
+        parts.append(ranking_words(result, names))
     parts.append(
         "Please state the number of bins, whether they are of equal width or of equal mass, which end of a bin belongs to it, "
         "where confidences of 0 and 1 go, the norm, and which items are left out; or report a measure without bins."
@@ -263,7 +278,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
         ),
         variants_table(result, style),
         bins_section(result, style, forecasts=request.facets.forecasts),
-        agreement_section(result, request.link("/", metrics="ID")),
+        agreement_section(result, style.names, request.link("/", metrics="ID")),
         section("To paste into a review", html.Blockquote(review, className="review")),
         section("What each variant is", html_table(DEFINITIONS, result.variants, "Definitions", "which-definitions")),
     ]

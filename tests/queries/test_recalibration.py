@@ -305,7 +305,7 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
 
 
 @ANY
-def test_a_map_within_which_the_order_stays_leaves_discrimination(method):
+def test_order_across_maps_is_worse_than_chance(method):
     """Across folds, a map that was fitted without an item says less where it is right: guesses would look worse than chance."""
     values = [], []
     for seed in range(60):

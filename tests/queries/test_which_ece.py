@@ -3,7 +3,8 @@
 import pytest
 from msgspec import structs
 
-from clueline.dashboard.views.which_ece import review_words
+from clueline.dashboard.views.which_ece import first_words, review_words
+from clueline.queries.compare import compare
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import CATALOGUE, Conventions
 from clueline.queries.selection import Selection
@@ -87,3 +88,21 @@ def test_the_text_does_not_contradict_itself(result):
     text = words(0.25, 3, 0.5)
     assert "because it leaves out" not in text and "agree least: tau-b = 0.50" in text
     assert "No variant tells the runs apart." in words(0.25, 3, None)
+
+
+def test_words_say_whether_another_first_run_is_shown(bundled, result):
+    names = {run.run: f"{run.model} {run.elicitation}" for run in result.runs}
+    firsts = [variant for variant in result.variants if variant.first]
+    usual = max(firsts, key=lambda variant: sum(other.first == variant.first for other in firsts)).first
+    others = [variant for variant in firsts if variant.first != usual]
+    assert others and all((variant.p_value is None) == (variant.first == usual) for variant in firsts)
+    for variant in others:
+        pair = compare(bundled, PYRAMID, usual, variant.first, [CATALOGUE[variant.key]])
+        assert variant.p_value == pytest.approx(pair.metrics[variant.key].p_value, abs=1e-9)
+        assert variant.p_value > 0.05
+    most = f"{len(firsts) - len(others)} of {len(firsts)} variants put {names[usual]} first."
+    unshown = f"; a difference is shown by none of these {len(others)} variants (p < 0.05)."
+    first, second = first_words(result, names)
+    assert first == most and second.endswith(unshown)
+    certain = [structs.replace(variant, p_value=variant.p_value and 0.01) for variant in result.variants]
+    assert f"shown by {len(others)} of these" in first_words(structs.replace(result, variants=certain), names)[1]

@@ -215,8 +215,12 @@ def transfer_section(result: Across) -> html.Section:
     short_titles = distinct_short_names([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     names = row_names(result.rows)
-    signs = [{cell.sign for cell in row.cells.values()} for row in result.rows]
-    both = sum({"overconfident", "underconfident"} <= of_row for of_row in signs)
+    signs = [[cell.sign for cell in row.cells.values() if cell.sign != "unknown"] for row in result.rows]
+    several = [of_row for of_row in signs if len(of_row) > 1]
+    both = sum({"overconfident", "underconfident"} <= {*of_row} for of_row in several)
+    told = (
+        f"Of {counted(len(several), 'model')} on several datasets, {both or 'none'} {'has' if both == 1 else 'have'} both signs."
+    )
     table = html_table(
         [
             PageColumn("Model", lambda row: names[id(row)]),
@@ -230,8 +234,8 @@ def transfer_section(result: Across) -> html.Section:
     )
     return section(
         "Does calibration carry over?",
-        f"For {both} of {counted(len(result.rows), 'model')}, the sign changes between datasets. Mean confidence minus accuracy; "
-        "shown if its 95 % interval, each on its own, does not contain 0.",
+        (told if several else "")
+        + "Mean confidence minus accuracy; shown if its 95 % interval, each on its own, does not contain 0.",
         table,
     )
 

@@ -131,7 +131,7 @@ def _tested(counted: Counted, parts: int) -> RankedMetrics | None:
     """Return what letters are adjusted for, as claims are made of each part; None if runs are not comparable."""
     if not counted.comparable:
         return None
-    return ranked_metrics(counted.snapshot, counted.selection.dataset)._replace(parts=parts)
+    return ranked_metrics(counted.snapshot, counted.selection)._replace(parts=parts)
 
 
 def _ranked(rows: list[RunRow], coverage: Coverage | None) -> list[RunRow]:

@@ -172,7 +172,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
             paired = pair_runs(measure_runs(snapshot, shared[pair], pair, group) if pair in shared else together, *pair)
             measured[pair] |= dict.fromkeys((metric.key for metric in group), paired)
     results = [_comparison(names[pair[0]], names[pair[1]], measured[pair], metrics) for pair in pairs]
-    ranked = ranked_metrics(snapshot, selection.dataset)
+    ranked = ranked_metrics(snapshot, selection)
     _adjust(results, metrics, ranked)
     return Comparisons(*head(snapshot, selection), results, ranked.primary.key, ranked.others)
 
@@ -183,7 +183,7 @@ def _single(
     """Return the comparison of two runs, and what it was measured from; see ``measure_pair``."""
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
-    ranked = ranked_metrics(snapshot, selection.dataset)
+    ranked = ranked_metrics(snapshot, selection)
     result = _comparison(runs[a], runs[b], pairs, metrics)
     _adjust([result], metrics, ranked)
     if margin is not None:

@@ -138,7 +138,7 @@ def leaderboard(
     in the units of each metric.
     """
     (models, references), states = divide_references(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
-    groups, claimed = count_groups(snapshot, models, metrics), ranked_metrics(snapshot, selection.dataset)
+    groups, claimed = count_groups(snapshot, models, metrics), ranked_metrics(snapshot, selection)
     with_intervals = metrics if intervals is True else intervals or ()
     measured = [_measure(counted, selection, models, references, states, with_intervals, claimed, margin) for counted in groups]
     names, first = runs_by_id(snapshot, selection), measured[0]
@@ -287,7 +287,7 @@ def _nothing_counts(states: Mapping[State, int]) -> str:
 @once_per_snapshot
 def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDisagreement:
     """Return how far the gradings of a selection's runs disagree on its answers, and who leads under each."""
-    primary = ranked_metrics(snapshot, selection.dataset).primary
+    primary = ranked_metrics(snapshot, selection).primary
     answers = selection.for_metrics([ACCURACY]).replace(failed=False)
     disputed = sum(map(len, disputed_positions(snapshot, answers).values()))
     disagreement = GradingDisagreement(disputed, 0.0, primary.key, [])

@@ -75,7 +75,7 @@ DECIDE = serve(
                     "net_score_low", "net_score_high", "best_score", "best_score_low", "best_score_high",
                 ),
             ),
-    unused=(*CONVENTION_KEYS, "undisputed"),
+    unused=(*CONVENTION_KEYS, "undisputed", "primary"),
 )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ DIFFICULTY = serve(
         rows=lambda answer: answer.runs,
         columns=(*RUN, *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope")),
     ),
-    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed", "primary"),
 )
 
 

@@ -75,7 +75,7 @@ GRADINGS = serve(
         rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
         columns=(*RUN_FIRST, *columns("answers", at=0), *columns("a", "b", "agreeing", "agreement", "kappa", at=1)),
     ),
-    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common"),
+    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common", "primary"),
 )
 
 
@@ -102,7 +102,7 @@ serve(
         ),
         file="reviewed",
     ),
-    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common"),
+    unused=(*CONVENTION_KEYS, "failed", "grading", "undisputed", "cluster", "common", "primary"),
 )
 
 

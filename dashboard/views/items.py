@@ -35,7 +35,7 @@ ITEMS = serve(
     ItemsKeys,
     "Single answers, such as those in a bin of a run, furthest off first. `disputed`: the gradings of the run differ on it.",
     Table("The same as CSV.", lambda answer: answer.items, fields(Item)),
-    unused=(*RUN_KEYS, *CONVENTION_KEYS, "cluster"),
+    unused=(*RUN_KEYS, *CONVENTION_KEYS, "cluster", "primary"),
 )
 
 
@@ -127,7 +127,7 @@ WRONG = serve(
         wrong. `disputed`: the gradings of the run differ on it.""",
     RUNS,
     ANSWERS,
-    unused=(*CONVENTION_KEYS, "failed", "cluster"),
+    unused=(*CONVENTION_KEYS, "failed", "cluster", "primary"),
 )
 
 

@@ -60,7 +60,7 @@ PEOPLE = serve(
         rows=_bins,
         columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
     ),
-    unused=("human", "beta", "t", "failed", "grading", "undisputed", "cluster"),
+    unused=("human", "beta", "t", "failed", "grading", "undisputed", "cluster", "primary"),
 )
 
 

@@ -110,7 +110,7 @@ SLICES = serve(
         on every value of an attribute, compared with itself overall or with another run there. p-values are adjusted for
         all of these.""",
     Table("The same as CSV, a row per run and slice.", lambda answer: answer.slices, _slice_columns),
-    unused=("undisputed",),
+    unused=("undisputed", "primary"),
 )
 BREAKDOWN = serve(
     "breakdown",
@@ -131,7 +131,7 @@ UNSOLVED = serve(
     """Questions that at least two runs answered but none correctly, with how people did; and their number by category.
         `disputed` is the number of runs whose gradings differ on an answer to the question.""",
     Table("The same as CSV, a row per question.", lambda answer: answer.questions, fields(UnsolvedQuestion)),
-    unused=(*CONVENTION_KEYS, "failed", "cluster"),
+    unused=(*CONVENTION_KEYS, "failed", "cluster", "primary"),
 )
 
 

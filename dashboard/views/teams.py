@@ -82,7 +82,7 @@ TEAMS = serve(
     "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
     *tuple(TABLES.values()),
     csv=False,
-    unused=(*RUN_KEYS, *CONVENTION_KEYS, "revealed", "failed", "grading", "undisputed", "cluster", "common"),
+    unused=(*RUN_KEYS, *CONVENTION_KEYS, "revealed", "failed", "grading", "undisputed", "cluster", "common", "primary"),
 )
 
 

@@ -56,7 +56,7 @@ WHICH_ECE = serve(
     """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
         the bins of one run; and Kendall's tau-b between the rankings.""",
     ERRORS,
-    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed", "primary"),
 )
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from clueline.data.dataset_kinds import FORECAST
 from clueline.data.store import Snapshot
 from clueline.queries.metrics import CATALOGUE, METRICS, Metric
+from clueline.queries.selection import Selection
+from clueline.queries.selection.facets import Facets
 from clueline.queries.selection.reference_people import has_people
 
 PRIMARY = {"votes": "dist_ce", FORECAST: "brier"}  # by kind of dataset
@@ -31,8 +33,9 @@ class RankedMetrics(NamedTuple):
         return self.parts * (1 if metric.key == self.primary.key else self.others)
 
 
-def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
-    """Return the primary metric of a dataset, with the selection's people, and how many others its runs can be ranked by."""
+def ranked_metrics(snapshot: Snapshot, selection: Selection) -> RankedMetrics:
+    """Return the primary metric, that of the selection or else of its dataset, and how many others runs can be ranked by."""
+    dataset = selection.dataset
     known = snapshot.rows(
         "select kind, exists(from votes v where v.dataset = d.dataset and votes > 0) from datasets d where dataset = $d",
         {"d": dataset},
@@ -40,10 +43,15 @@ def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
     kind, voted = known[0] if known else ("", False)  # a dataset that does not exist has no runs
     people = has_people(snapshot, dataset)
     absent = {need for need, present in (("human buzzes", people), ("votes", voted)) if not present}
-    primary = primary_metric(kind, people)
+    primary = CATALOGUE[selection.primary] if selection.primary else primary_metric(kind, people)
     return RankedMetrics(
         primary, sum(metric.ranks and metric.key != primary.key and not absent & {*metric.needs} for metric in METRICS)
     )
+
+
+def primary_of(selection: Selection, facets: Facets) -> Metric:
+    """Return the primary metric that the selection states or else that of its dataset, whose facets are given."""
+    return CATALOGUE[selection.primary] if selection.primary else primary_metric(facets.kind, facets.has_teams)
 
 
 def primary_metric(kind: str, people: bool) -> Metric:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from clueline.data.duckdb_and_polars import SqlParameters
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
+from clueline.queries.metrics import CATALOGUE, METRICS
 from clueline.queries.selection.facets import IMPORTED, STATED_ENDS, Facets
 from clueline.queries.selection.parameter_kinds import (
     BadRequest,
@@ -323,6 +324,21 @@ class ClusterChoice(SelectionKey[str]):
         default, *others = facets.clusters
         options = (("", default), *((name, name) for name in others))
         return MenuControl(self.label, options, "" if value == default else value) if others else None
+
+
+@dataclass(frozen=True)
+class PrimaryChoice(SelectionKey[str]):
+    """The metric that was named before looking, by key; blank for that of the dataset."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        known = [metric.key for metric in METRICS if metric.ranks]
+        return texts[0] and allowed(key, texts[0], known, facets, "{value!r} is no metric that ranks runs.")
+
+    def control(self, key: str, value: str, facets: Facets) -> Control | None:
+        offered = {metric.key: metric.name for metric in METRICS if metric.ranks and (facets.human_teams or not metric.needs)}
+        if value:
+            offered[value] = CATALOGUE[value].name
+        return MenuControl(self.label, (("", "That of the dataset"), *offered.items()), value)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from clueline.queries.selection.filters import (
     NamedFilter,
     Narrows,
     PeopleChoice,
+    PrimaryChoice,
     RangeFilter,
     ResponseAttributeFilter,
     RunFilter,
@@ -231,6 +232,14 @@ class Selection(Parameters, frozen=True):
             "questions state one (LifeEval), else `question`. Values of metrics do not depend on it, except those that are "
             "cross-fitted",
             "Clusters",
+        ),
+    ] = ""
+    primary: Annotated[
+        str,
+        PrimaryChoice(
+            "the primary metric, which you named before you looked: claims by it are adjusted for the runs compared, those by "
+            "others for all other metrics, too. By default, that of the kind of dataset",
+            "Primary metric",
         ),
     ] = ""
     common: Annotated[

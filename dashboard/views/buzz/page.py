@@ -105,7 +105,7 @@ BUZZ = serve(
             column("no_interval", lambda row: reasons(row[0].no_interval)),
         ),
     ),
-    unused=("binning", "beta", "t", "undisputed"),
+    unused=("binning", "beta", "t", "undisputed", "primary"),
 )
 CATEGORIES = serve(
     "buzz/categories",
@@ -117,7 +117,7 @@ CATEGORIES = serve(
         rows=lambda answer: [(group, outcome) for group in answer.groups for outcome in group.categories],
         columns=(*columns("name", "kind", "threshold", at=0), *fields(CategoryOutcome, at=1)),
     ),
-    unused=("binning", "beta", "t", "failed", "undisputed", "cluster"),
+    unused=("binning", "beta", "t", "failed", "undisputed", "cluster", "primary"),
 )
 MEDIAN = serve(
     "buzz/median",
@@ -134,7 +134,7 @@ MEDIAN = serve(
                     "missing", "no_interval",
                 ),
             ),
-    unused=("binning", "beta", "t", "failed", "undisputed"),
+    unused=("binning", "beta", "t", "failed", "undisputed", "primary"),
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from clueline.data.plurals import counted
 from clueline.queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
 from clueline.queries.engine.common_questions import coverage
 from clueline.queries.engine.equivalence import Equivalence
-from clueline.queries.engine.primary_metric import primary_metric
+from clueline.queries.engine.primary_metric import primary_of
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import METRICS, Metric
 from clueline.queries.power import MetricPower, power
@@ -113,7 +113,7 @@ POWER = serve(
         rows=lambda answer: answer.metrics,
         columns=fields(MetricPower, without=("curve",)),
     ),
-    unused=(*RUN_KEYS, "undisputed"),
+    unused=(*RUN_KEYS, "undisputed", "primary"),
 )
 
 
@@ -155,7 +155,7 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     if len(runs) < 2:
         raise BadRequest(NOTHING_TO_CITE, "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
-    primary = primary_metric(request.facets.kind, request.facets.has_teams)
+    primary = primary_of(request.selection, request.facets)
     return Cited(
         COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_value", "p_holm"), metrics,
         interval=f"{paired(primary)} {runs[a]} is run {a}, {runs[b]} is run {b}.",
@@ -180,7 +180,7 @@ def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
 @page(
     "/compare", "Compare", ComparePage, place="Compare", order=1, table=_table, check=_chosen,
     views=(COMPARE, PAIRS, POWER),
-    filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
+    filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "primary"),
 )  # fmt: skip
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""

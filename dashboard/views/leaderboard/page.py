@@ -28,7 +28,7 @@ from clueline.dashboard.views.leaderboard.table import NAMES, board_table, not_s
 from clueline.dashboard.views.leaderboard.view import AGREEMENT, LEADERBOARD, WHICH_H, cited_leaderboard
 from clueline.dashboard.views.question.figures import clues_figure, confidence_table
 from clueline.data.plurals import counted
-from clueline.queries.engine.primary_metric import primary_metric
+from clueline.queries.engine.primary_metric import primary_of
 from clueline.queries.findings import EarlyMistake, Finding, finding_on, findings, told_metric
 from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from clueline.queries.metrics import CATALOGUE, Metric
@@ -46,7 +46,7 @@ FINDINGS = serve(
     """What the leaderboard says first: the surest early mistake where people played; with votes, who is more certain than
         people; of forecasts, the best and the worst calibration; else the largest gap between confidence and accuracy. `shown`
         says whether a test supports it.""",
-    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed", "primary"),
 )
 OVERCONFIDENCE = "overconfidence"
 MAX_MEANING = 80  # characters of the sentence in the heading; a longer one is in the column's tooltip
@@ -221,7 +221,8 @@ def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
 @page(
     "/", "Leaderboard", LeaderboardPage, name="leaderboard", place="Overview", order=1, table=_table,
     views=(LEADERBOARD, FINDINGS, AGREEMENT, WHICH_H),
-    filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True, lists_unranked=True,
+    filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "primary"),
+    common=True, lists_unranked=True,
 )  # fmt: skip
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the finding, the table, what is missing from it, ranks across metrics, and their agreement."""
@@ -230,7 +231,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     is_short = tuple(metric.key for metric in chosen) == few
     across = tuple(CATALOGUE[key].worded(request.facets.forecasts) for key in many) if is_short else chosen
     reference, heat = request.parameters.published, request.parameters.heat
-    columns = chosen
+    columns = tuple(dict.fromkeys((primary, *chosen))) if request.selection.primary else chosen
     if is_short and reference:  # the columns that the printed table has stand above it
         columns = tuple(dict.fromkeys((*chosen, *printed_metrics(reference))))
     told = told_metric(request.facets.kind)
@@ -348,7 +349,7 @@ def _questions(board: Leaderboard, metric: Metric) -> str:
 
 
 def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
-    return primary_metric(request.facets.kind, request.facets.has_teams)
+    return primary_of(request.selection, request.facets)
 
 
 def _has(rows: Sequence[LeaderboardRow], key: str) -> bool:

@@ -115,7 +115,7 @@ RELEASE_DATES = serve(
     """A metric of each ranked run with the tag `released` (`2024`, `2024-05` or `2024-05-13`), by date, with its interval;
         which runs were the best up to their date; and the runs without a date.""",
     Table("The same as CSV, a row per run with a date.", lambda answer: answer.runs, fields(DatedRun)),
-    unused=("undisputed",),
+    unused=("undisputed", "primary"),
 )
 AGREEMENT = serve(
     "agreement",
@@ -123,7 +123,7 @@ AGREEMENT = serve(
     MetricsParameters,
     "Kendall's tau-b between the rankings by each pair of metrics.",
     Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),
-    unused=("undisputed",),
+    unused=("undisputed", "primary"),
 )
 
 
@@ -137,7 +137,7 @@ WHICH_H = serve(
         lambda answer: answer.cells,
         fields(CurveCell),
     ),
-    unused=("binning", "beta", "t", "failed", "undisputed", "cluster"),
+    unused=("binning", "beta", "t", "failed", "undisputed", "cluster", "primary"),
 )
 
 

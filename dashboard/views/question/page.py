@@ -46,7 +46,7 @@ QUESTION = serve(
         columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
         file="{dataset}-{question_id}",
     ),
-    unused=("undisputed", "cluster"),
+    unused=("undisputed", "cluster", "primary"),
 )
 CLUE_STEPS = serve(
     "clue-steps/<dataset>/<path:question_id>",
@@ -59,7 +59,7 @@ CLUE_STEPS = serve(
         columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
         file="{dataset}-{question_id}-clue-steps",
     ),
-    unused=(*QUESTION_KEYS, "revealed", "binning", "beta", "t", "failed", "undisputed", "cluster", "common"),
+    unused=(*QUESTION_KEYS, "revealed", "binning", "beta", "t", "failed", "undisputed", "cluster", "common", "primary"),
 )
 
 

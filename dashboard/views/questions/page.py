@@ -69,7 +69,7 @@ serve(
     question_list,
     QuestionsKeys,
     "Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page.",
-    unused=("cluster",),
+    unused=("cluster", "primary"),
 )
 
 
@@ -88,7 +88,7 @@ QUESTIONS = View(
     QuestionsTableKeys,
     "",  # its address streams the rows, and is documented below
     (Table("", lambda answer: answer[0].iter_rows(named=True), _columns),),
-    unused=("cluster",),
+    unused=("cluster", "primary"),
 )
 
 

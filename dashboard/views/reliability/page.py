@@ -56,7 +56,7 @@ RELIABILITY = serve(
         rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
         columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
     ),
-    unused=("human", "beta", "t", "failed", "undisputed"),
+    unused=("human", "beta", "t", "failed", "undisputed", "primary"),
 )
 TRIPTYCH = serve(
     "triptych",
@@ -75,7 +75,7 @@ TRIPTYCH = serve(
                     "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
                 ), column("missing", lambda run: reasons(run.missing))),
             ),
-    unused=(*CONVENTION_KEYS, "failed", "undisputed"),
+    unused=(*CONVENTION_KEYS, "failed", "undisputed", "primary"),
 )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ RECALIBRATION = serve(
             *columns("before", "after", "missing", at=3),
         ),
     ),
-    unused=("undisputed",),
+    unused=("undisputed", "primary"),
 )
 
 

@@ -177,6 +177,7 @@ BAD_VALUES = [
     ("category", "Cookery", "unknown_value", ["Arts", "Geography", "History", "Literature", "Science", "Social Science"]),
     ("category", "", "unknown_value", None), ("subcategory", "Soups", "unknown_value", None),
     ("radius", "5", "unknown_value", []), ("grading", "mine", "unknown_value", ["graded"]),
+    ("primary", "mean_confidence", "unknown_value", None),
     ("people", "nobody", "unknown_value", ["imported"]), ("cluster", "packet", "unknown_value", ["question"]),
     *(("difficulty", text, "bad_value", []) for text in
       ("hard", "0.5", "0.9..0.1", "0..1.5", "-0.5..1", "nan..1", "0..0.5..1", "")),

@@ -132,6 +132,7 @@ def changes(runs):
         "undisputed": ["undisputed=1"],
         "people": [("", stated), (teams, stated), (f"{teams}&difficulty=0..0.6", stated)],
         "cluster": ["cluster=packet"],
+        "primary": ["primary=brier", "primary=calscore"],
         "common": ["common=1", "common=0", "common=all"],
     }
 

@@ -14,6 +14,7 @@ from clueline.data.store.run_tags import change_tags
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.published_values import published
 from tests.helpers.drawn_pages import as_text, drawn, markup
+from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 
 SAMPLE = ROOT / "data" / "sample"
@@ -132,6 +133,28 @@ def test_each_kind_has_a_primary_metric(app, client, dataset, primary):
     assert by_primary == order(app, f"dataset={dataset}&sort={primary}")
     assert order(app, f"dataset={dataset}&metrics=ece") == order(app, f"dataset={dataset}&sort=ece")
     assert len(by_primary) > 3 and by_primary[::-1] == order(app, f"dataset={dataset}&sort=-{primary}")
+
+
+def test_a_named_metric_is_the_primary_one(app, client):
+    """Claims by it are adjusted for the runs alone; those by the metric that was primary for all others, too."""
+    metrics = "metrics=brier,calscore&intervals=1"
+    usual, named = (get(client, f"/api/v1/leaderboard?{metrics}{more}") for more in ("", "&primary=brier"))
+    assert (usual["primary"], named["primary"]) == ("calscore", "brier")
+    assert usual["other_metrics"] == named["other_metrics"], "one metric took the place of the other"
+    pairs, declared = (get(client, f"/api/v1/pairs?metrics=brier,calscore{more}") for more in ("", "&primary=brier"))
+    for before, after in zip(pairs["comparisons"], declared["comparisons"], strict=True):
+        assert before["metrics"]["brier"]["p_value"] == after["metrics"]["brier"]["p_value"]
+    lower = [
+        (before["metrics"]["brier"]["p_holm"], after["metrics"]["brier"]["p_holm"])
+        for before, after in zip(pairs["comparisons"], declared["comparisons"], strict=True)
+    ]
+    assert all(after <= before for before, after in lower) and any(after < before for before, after in lower)
+    assert min(after for _, after in lower) == pytest.approx(
+        min(28 * comparison["metrics"]["brier"]["p_value"] for comparison in pairs["comparisons"]), abs=1e-12
+    )
+    text = markup(app, "/", "primary=brier")
+    assert "except by Brier score" in text and "except by CalScore" in markup(app, "/", "")
+    assert error(client, "/api/v1/leaderboard?primary=mean_confidence", 400)["field"] == "primary"
 
 
 def test_cells_have_their_letters(app, client):

@@ -224,8 +224,7 @@
     // Brings the line of a run forward; without a run, puts the last one back.
     function bring(plot, run) {
         if (!plot || !plot.data || (forward.get(plot) || null) === run) return;
-        const entry = run && pinOf(figureOf(plot), run);
-        if (run && !entry) return;
+        const entry = run && pinOf(figureOf(plot), run); // a figure without a legend has none
         forward.set(plot, run);
         const style = window.getComputedStyle(document.documentElement);
         const drawn = (clueline.drawnFigure(plot.closest("[data-figure]").dataset.figure) || {}).data || []; // Plotly changes its own copy
@@ -235,7 +234,7 @@
             if (!before.line || typeof runOf(trace) !== "string" || !trace.line || !String(trace.mode).includes("lines")) return;
             const here = run === runOf(trace);
             indices.push(index);
-            colours.push(here ? resolved(entry.dataset.colour || INK, style) : before.line.color);
+            colours.push(here && entry ? resolved(entry.dataset.colour || INK, style) : before.line.color);
             widths.push(here ? 3.5 : before.line.width);
             opacities.push(run && !here ? 0.35 : before.opacity === undefined ? 1 : before.opacity);
         });

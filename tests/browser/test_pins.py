@@ -49,3 +49,26 @@ def _is_without_pins(page, before):
     assert "pin" not in dict(pairs(page))
     page.mouse.move(0, 0)
     assert page.evaluate(WIDTHS) == before
+
+
+RANKS = """() => Object.fromEntries(document.querySelector(".figure-ranks .js-plotly-plot").data
+    .map((trace) => [trace.meta, trace.line.width]))"""
+
+
+def test_a_line_follows_the_run_at_the_pointer(page):
+    page.goto("/?dataset=pyramid")
+    shown(page)
+    figure = page.locator(".figure-ranks")
+    figure.scroll_into_view_if_needed()
+    figure.locator(".point").first.wait_for()
+    shown(page)
+    assert {*page.evaluate(RANKS).values()} == {0}
+    box = figure.locator(".point").nth(3).bounding_box()
+
+    def followed():
+        page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2)
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        widths = page.evaluate(RANKS)
+        assert sorted(widths.values())[-2:] == [0, 3.5]
+
+    eventually(page, followed)

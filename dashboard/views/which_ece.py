@@ -203,10 +203,14 @@ def first_words(result: WhichEce, names: fig.Names) -> list[str]:
     others = [variant for variant in result.variants if variant.first not in (None, usual)]
     shown = sum(variant.p_value is not None and variant.p_value < SIGNIFICANCE for variant in others)
     words = [f"{count} of {counted(firsts.total(), 'variant')} {'puts' if count == 1 else 'put'} {names[usual]} first."]
-    if others:
+    level = f"(p < {SIGNIFICANCE:.2g})"
+    if len(others) == 1:
+        words.append(
+            f"The other puts {names[others[0].first or '']} first; the difference is {'' if shown else 'not '}shown {level}."
+        )
+    elif others:
         named = ", ".join(names[run] for run in dict.fromkeys(variant.first or "" for variant in others))
-        tested = f"a difference is shown by {shown or 'none'} of these {counted(len(others), 'variant')} (p < {SIGNIFICANCE:.2g})"
-        words.append(f"The others put {named} first; {tested}.")
+        words.append(f"The others put {named} first; a difference is shown by {shown or 'none'} of these {len(others)} {level}.")
     return words
 
 

@@ -101,8 +101,10 @@ def test_words_say_whether_another_first_run_is_shown(bundled, result):
         assert variant.p_value == pytest.approx(pair.metrics[variant.key].p_value, abs=1e-9)
         assert variant.p_value > 0.05
     most = f"{len(firsts) - len(others)} of {len(firsts)} variants put {names[usual]} first."
-    unshown = f"; a difference is shown by none of these {len(others)} variants (p < 0.05)."
+    unshown = f"; a difference is shown by none of these {len(others)} (p < 0.05)."
     first, second = first_words(result, names)
     assert first == most and second.endswith(unshown)
     certain = [structs.replace(variant, p_value=variant.p_value and 0.01) for variant in result.variants]
     assert f"shown by {len(others)} of these" in first_words(structs.replace(result, variants=certain), names)[1]
+    alone = [variant for variant in result.variants if variant.first in (None, usual)] + others[:1]
+    assert first_words(structs.replace(result, variants=alone), names)[1].endswith("the difference is not shown (p < 0.05).")

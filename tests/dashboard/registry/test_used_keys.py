@@ -1,7 +1,6 @@
 """A key of the selection changes the answer of a view that uses it, and of no other; pages offer only what changes something."""
 
 import json
-import random
 from functools import cache
 from urllib.parse import urlencode
 
@@ -14,96 +13,17 @@ from clueline.dashboard.settings import Settings
 from clueline.data.store import open_store
 from clueline.queries.selection import Selection
 from clueline.queries.selection.view_parameters_base import NoParameters
-from tests.helpers.bundle_factory import FACTS, put, table, write
+from tests.helpers.bundle_factory import put
+from tests.helpers.full_board import FAILED, write_board
 from tests.helpers.json_api import get
-
-NAMES = [f"q{number:02}" for number in range(20)]
-RUNS = {
-    "m0 said": 1,
-    "m0 tokens": 1,
-    "m1 said": 1,
-    "m2 tokens": 1,
-    "m3 said": 0.5,
-}  # and the share of questions that each answered
-FAILED = NAMES[6]  # a question of which a call failed
-STATES = {"m1": "failed", "m2": "unparsed"}  # of the last answer to every fourth question
-
-
-def answers(chance):
-    """Yield answers that two gradings grade otherwise, and that two prompts asked for."""
-    for run, share in RUNS.items():
-        model, elicitation = run.split()
-        state = STATES.get(model)
-        for number, name in enumerate(NAMES[: int(len(NAMES) * share)]):
-            for clue in range(3):
-                right = chance.random() < 0.2 + 0.2 * clue and number > 3  # nobody answers the first questions
-                row = {"question_id": name, "clue": clue, "model": model, "elicitation": elicitation}
-                row["prompt"] = chance.choice(["long", "short"])
-                if state and number % 4 == 2 and clue == 2:
-                    yield row | {"state": state}
-                    continue
-                second = int(chance.random() < 0.3) if number > 1 else 0
-                guess = f"Answer {number}" if right else f"Wrong {chance.randint(0, 2)}"
-                given = {"guess": guess, "confidence": round(chance.random(), 2), "correct": int(right)}
-                yield row | given | {"state": "answered", "correct.second": second}
-
-
-def people(chance):
-    """Return plays in rooms of one team, some with an end that nobody stated, and buzzes."""
-    heard, buzzes = [], []
-    for name in NAMES:
-        for team in ("Ash", "Birch", "Cedar", "Dogwood", "Elm", "Fir"):
-            play = {"question_id": name, "match_id": team, "team": team}
-            buzzed = chance.random() < 0.6
-            stated = buzzed or chance.random() < 0.5
-            heard.append(play | {"team_kind": "human", "end_stated": str(stated).lower()})
-            if buzzed:
-                right = "true" if chance.random() < 0.7 else "false"
-                buzzes.append(play | {"word": chance.randint(1, 15), "correct": right, "guess": "x"})
-    return table(heard), table(buzzes)
-
-
-def write_board(folder, dataset):
-    """Write a dataset on which every key of the selection changes something, except the radius; people only played ``board``."""
-    chance = random.Random("keys2")
-    played = dict(zip(("exposures", "buzzes"), people(chance), strict=True)) if dataset == "board" else {}
-    questions = [
-        {
-            "question_id": name,
-            "answer": f"Answer {number}",
-            "category": "AB"[number % 2],
-            "subcategory": "xyz"[number % 3],
-            "packet": number // 4,
-        }
-        for number, name in enumerate(NAMES)
-    ]
-    clues = [
-        {"question_id": name, "clue": clue, "text": f"{name} has clue {clue}", "word_end": 5 * clue + 5}
-        for name in NAMES
-        for clue in range(3)
-    ]
-    tags = [
-        {"model": model, "elicitation": "said", "tag": tag, "value": value}
-        for model, size, day in (("m0", "big", "2024-05"), ("m1", "small", "2025-01"), ("m3", "big", "2025-02"))
-        for tag, value in (("size", size), ("released", day))
-    ]
-    return write(
-        folder / dataset,
-        FACTS | {"dataset": dataset},
-        questions=table(questions),
-        clues=table(clues),
-        tags=table(tags),
-        responses=table(list(answers(chance))),
-        **played,
-    )
 
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
     store = open_store(folder / "store", threads=1)
-    for name in ("board", "alone"):
-        put(store, write_board(folder, name))
+    put(store, write_board(folder, "board"))
+    put(store, write_board(folder, "alone", teams=()))
     runs = dict(store.snapshot().rows("select model || ' ' || elicitation, run from runs where dataset = 'board'"))
     return create_app(Settings(store=store.url, workers=1)).test_client(), runs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -86,6 +86,22 @@ class MetricCell(msgspec.Struct):
     bound_high: float | None = None
     no_bounds: str | None = None
     second: dict[str, float] = {}
+
+
+class ValuePair(NamedTuple):
+    """Two values of a run that are shown as one pair, such as its confidence and its accuracy, over the same answers."""
+
+    first: float | None
+    second: float | None
+    questions: int
+
+    @classmethod
+    def of(cls, cells: Mapping[str, MetricCell], first: Metric, second: Metric) -> ValuePair:
+        """Pair two metrics of a run. Raises ``ValueError`` if they are not over the same answers."""
+        one, other = cells[first.key], cells[second.key]
+        if first.counted != second.counted or one.questions != other.questions:
+            raise ValueError(f"{first.name} and {second.name} are not over the same answers, so they are no pair.")
+        return cls(one.value, other.value, one.questions)
 
 
 class RunRow(msgspec.Struct):

@@ -29,6 +29,7 @@ from clueline.dashboard.views.leaderboard.view import AGREEMENT, LEADERBOARD, WH
 from clueline.dashboard.views.question.figures import clues_figure, confidence_table
 from clueline.data.plurals import counted
 from clueline.queries.engine.primary_metric import primary_of
+from clueline.queries.engine.ranked_metric_rows import ValuePair
 from clueline.queries.findings import EarlyMistake, Finding, finding_on, findings, told_metric
 from clueline.queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from clueline.queries.metrics import CATALOGUE, Metric
@@ -95,7 +96,8 @@ def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[st
     interval = "" if finding.low is None else f", 95 % interval{together} {brackets(finding.low, finding.high)}"
     chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
     if finding.metric == OVERCONFIDENCE:
-        stated, right = (percent(row.metrics[key].value, 0) for key in ("mean_confidence", "accuracy_scored"))
+        pair = ValuePair.of(row.metrics, *sections.ACCURACY_AND_CONFIDENCE)
+        right, stated = (percent(share, 0) for share in (pair.first, pair.second))
         if finding.shown:
             return (
                 f"{names[finding.run]} states {stated} and is right {right}",

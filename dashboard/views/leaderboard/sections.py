@@ -20,6 +20,7 @@ from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, brackets, dist
 from clueline.dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from clueline.data.plurals import counted
 from clueline.queries.engine.equivalence import Equivalence
+from clueline.queries.engine.ranked_metric_rows import ValuePair
 from clueline.queries.leaderboard import Leaderboard, LeaderboardRow
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.rankings import DatedRun, ReleaseDates, rank_correlations
@@ -163,7 +164,8 @@ def gap_figure(board: Leaderboard, style: RunStyle) -> PlotlyJson:
     texts = distinct_short_names([style.names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [fig.plain(text) if dense else _lines(text) for text in texts]
     breaks = max((label.count("<br>") for label in labels), default=0)
-    accuracy, confidence = ([row.metrics[metric.key].value for row in rows] for metric in ACCURACY_AND_CONFIDENCE)
+    pairs = [ValuePair.of(row.metrics, *ACCURACY_AND_CONFIDENCE) for row in rows]
+    accuracy, confidence = [pair.first for pair in pairs], [pair.second for pair in pairs]
     shades = [style.colour(row.run) for row in rows]
     common: PlotlyJson = {
         "y": [*range(len(rows))], "size": 11, "customdata": [style.plain(row.run) for row in rows], "cliponaxis": False,

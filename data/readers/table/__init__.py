@@ -64,7 +64,9 @@ These rules decide the rest:
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Evidence of right and wrong.** Flags are read with their negation: `is_not_attempted`, `unanswered` and `did_not_attempt`
   say what was not answered, `incorrect` and `not_correct` what is wrong, `unparsed` what could not be read. Columns that grade
-  and contradict each other are asked about, with what each gives. A column that says the same of all answers is never taken
+  and contradict each other are asked about, with what each gives. So is one that the texts refute in more than one row of fifty
+  (a guess that is the reference answer is called wrong, or another label is called right), and an accuracy that the file states
+  but its answers do not have. A column that says the same of all answers is never taken
   because it agrees with texts; if its name says that it grades, and comparing texts tells right answers from wrong ones, it is
   asked about. Nor is a count of tokens, a list of options or the name of a file taken for an answer, a question or a grade, or
   a figure of the whole file for the grade of an answer. Grades in a list in each row, with a `name` and a `score` or

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from clueline.data.readers.table.cells import agree, answer
+from clueline.data.readers.table.cells import agree, answer, are_labels, number
 from clueline.data.readers.table.columns import Column
 from clueline.data.readers.table.names import (
     ABOVE_GRADES,
@@ -13,6 +13,7 @@ from clueline.data.readers.table.names import (
     LISTS_OF_GRADES,
     MODEL_NAME,
     OF_ERRORS,
+    OTHERS_CORRECT,
     STRONG_CORRECT,
     WEAK_CORRECT,
     has_word,
@@ -22,6 +23,7 @@ from clueline.data.readers.table.names import (
 )
 
 MIN_REPEATED = 4  # rows in which a figure of many answers is repeated at least
+FIGURE_TOLERANCE = 0.00501  # by how much a stated figure may differ from the answers, for it is rounded
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
 OF_MEANS = frozenset({"accuracy", "acc", "mean", "avg", "average", "rate", "overall"})
 OF_ANY_SCORE = frozenset({"score", "reward", "ok", "okay", "success"})  # words of scores that need not be about the answer
@@ -173,12 +175,57 @@ def proves(column: Column, agreed: Sequence[float | None]) -> bool:
     return len({b for _, b in pairs}) == 2 and all(a == b for a, b in pairs)
 
 
-def is_doubtful(column: Column, agreed: Sequence[float | None]) -> bool:
-    """Whether a column says the same of all answers, while comparing texts tells right answers from wrong ones.
+def refuted(truths: Sequence[float | None], guess: Column, reference: Column, counted: Sequence[bool]) -> list[bool]:
+    """Return whether texts refute the grade of each answer that is graded and can be compared.
+
+    A guess that is its reference answer is called wrong or, of labels, another one is called right. ``counted`` says which rows
+    hold an answer.
+    """
+    labels = {answer(text) for text in reference.distinct} if are_labels(reference.texts) else set()
+    rows = zip(truths, guess.texts, reference.texts, counted, strict=True)
+    stated = [(grade, a, b) for grade, a, b, counts in rows if counts and None not in (grade, a, b)]
+    return [_refutes(grade, str(a), str(b), labels) for grade, a, b in stated]
+
+
+def _refutes(grade: float | None, guess: str, reference: str, labels: Set[str]) -> bool:
+    if agree(guess, reference):
+        return grade == 0
+    return grade == 1 and answer(guess) in labels
+
+
+def figures_of(columns: Sequence[Column], groups: Sequence[Column]) -> list[Column]:
+    """Return the columns with the accuracy of the whole file or of each group, as their names say."""
+    named = [c for c in columns if has_word(c.name, OF_MEANS) and c.name_says("correct") and not has_word(c.name, OTHERS_CORRECT)]
+    return [column for column in named if is_plain(column) and is_aggregate(column, groups)]
+
+
+def differing_figure(column: Column, truths: Sequence[float | None]) -> tuple[float, float] | None:
+    """Return the first stated accuracy that grades do not have, with what they have; None if all fit.
+
+    It may be of all answers, or of those that are graded.
+    """
+    rows: dict[str, list[float | None]] = {}
+    for text, value in zip(column.texts, truths, strict=True):
+        if text is not None:
+            rows.setdefault(text, []).append(value)
+    for text, grades in rows.items():
+        stated = number(text)
+        given = [value for value in grades if value is not None]
+        if stated is None or not given:
+            continue
+        share = stated[0] / 100 if stated[1] or stated[0] > 1 else stated[0]
+        means = [sum(given) / len(given), sum(given) / len(grades)]
+        if all(abs(share - mean) > FIGURE_TOLERANCE for mean in means):
+            return share, means[0]
+    return None
+
+
+def is_doubtful(truths: Sequence[float | None], agreed: Sequence[float | None]) -> bool:
+    """Whether grades are the same for all answers, while comparing texts tells right answers from wrong ones.
 
     Texts of another form than the reference answers are never equal, which contradicts no column that calls them right.
     """
-    stated = {*column.truths} - {None}
+    stated = {*truths} - {None}
     right = {value for value in agreed if value is not None}
     return (stated == {1.0} and right == {0.0, 1.0}) or (stated == {0.0} and 1.0 in right)
 

@@ -156,6 +156,67 @@ def test_a_constant_grade_that_nothing_contradicts_counts(read, tmp_path, grade)
     assert right(read(write(tmp_path / "in.csv", rows), model="m")) == [grade] * 40
 
 
+LABELLED = {"gold": lambda n: "AB"[n % 2], "prediction": lambda n: "AB"[(n + (not RIGHT[n])) % 2]}
+NAMED = {"gold": lambda n: f"Lake {n}", "prediction": lambda n: f"Lake {n if RIGHT[n] else n + 1}"}
+
+
+@pytest.mark.parametrize("name", ["correct", "score", "is_wrong", "verdict"])
+@pytest.mark.parametrize("texts", [LABELLED, NAMED])
+def test_grades_that_texts_refute_are_asked_about(read, tmp_path, texts, name):
+    """Some of the grades are those of other rows."""
+    mixed = [RIGHT[(n * 7) % 40] for n in ROWS]
+    words = {True: "Correct", False: "Incorrect"} if name == "verdict" else {True: 1, False: 0}
+    rows = rows_of(**texts, **{name: lambda n: words[mixed[n] is (name != "is_wrong")]}, confidence=confidence)
+    (problem,) = asked(read, write(tmp_path / "in.csv", rows))
+    role = "wrong" if name == "is_wrong" else "correct"
+    assert problem.choices == (f"{role}={name}", f"attribute={name}")
+    assert "contradict each other in" in problem.reason
+    assert right(read(tmp_path / "in.csv", columns=((role, name),), model="m")) == mixed
+    if texts is LABELLED:
+        assert right(read(tmp_path / "in.csv", columns=(("attribute", name),), model="m")) == RIGHT
+
+
+@pytest.mark.parametrize("texts", [LABELLED, NAMED])
+def test_a_grade_or_two_may_differ_from_the_texts(read, tmp_path, texts):
+    """Graders and those who type references err. The same holds where answers are free text that fits no reference."""
+    graded = [not right if n == 3 else right for n, right in enumerate(RIGHT)]
+    rows = rows_of(**texts, correct=lambda n: int(graded[n]), confidence=confidence)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == graded
+    assert any("contradict" in warning for warning in reading.report.warnings)
+
+
+def test_free_text_refutes_no_grade_that_calls_it_right(read, tmp_path):
+    rows = rows_of(gold=lambda n: n % 10, prediction=free_text, correct=lambda n: int(RIGHT[n]), confidence=confidence)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == RIGHT and not any("contradict" in warning for warning in reading.report.warnings)
+
+
+@pytest.mark.parametrize("stated", [0.625, 62.5, "62.5 %", 0.63])
+def test_a_stated_accuracy_that_answers_have_is_no_question(read, tmp_path, stated):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), confidence=confidence, accuracy=lambda n: stated)
+    assert right(read(write(tmp_path / "in.csv", rows), model="m")) == RIGHT
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_an_accuracy_that_answers_do_not_have_is_asked_about(read, tmp_path, models):
+    rows = rows_of(model=lambda n: f"m{n % models}", correct=lambda n: int(RIGHT[n]), confidence=confidence,
+        overall_accuracy=lambda n: [0.71, 0.66][n % models])  # fmt: skip
+    path = write(tmp_path / "in.csv", rows)
+    (problem,) = asked(read, path)
+    assert problem.choices == ("attribute=overall_accuracy",)
+    assert "0.71" in problem.reason
+    assert len(right(read(path, columns=(("attribute", "overall_accuracy"),)))) == 40
+
+
+def test_the_accuracy_of_a_document_is_that_of_its_answers(read, tmp_path):
+    rows = rows_of(gold=lambda n: "AB"[n % 2], prediction=lambda n: "AB"[(n + (not RIGHT[n])) % 2], confidence=confidence)
+    path = write(tmp_path / "in.json", {"accuracy": 0.625, "results": rows})
+    assert right(read(path, model="m")) == RIGHT
+    (problem,) = asked(read, write(tmp_path / "in.json", {"accuracy": 0.3, "results": rows}))
+    assert problem.choices == ("attribute=accuracy",)
+
+
 def rollout(n):
     """A row as environments of reinforcement learning write it."""
     turns = [{"role": "assistant", "content": free_text(n)}]
@@ -259,9 +320,13 @@ def test_a_table_without_grades_is_told_so(read, tmp_path, columns):
 # -- grades in lists -----------------------------------------------------------------------------------------------------
 
 
-def graded_in_a_list(**entry):
+def every_other(n):
+    return "A" if n % 2 else "B"
+
+
+def graded_in_a_list(said=every_other, **entry):
     return rows_of(
-        output=lambda n: {"answer": "A" if n % 2 else "B", "confidence": 0.5}, expected=lambda n: {"answer": "A"},
+        output=lambda n: {"answer": said(n), "confidence": 0.5}, expected=lambda n: {"answer": "A"},
         annotations=lambda n: [{key: cell(n) for key, cell in entry.items()}],
     )  # fmt: skip
 
@@ -277,7 +342,7 @@ def graded_in_a_list(**entry):
     ],
 )
 def test_grades_in_a_list_are_used(read, tmp_path, entry, ending):
-    rows = graded_in_a_list(**entry)
+    rows = graded_in_a_list(free_text, **entry)
     if ending == "csv":
         rows = [{name: json.dumps(cell) if name != "id" else cell for name, cell in row.items()} for row in rows]
     assert right(read(write(tmp_path / f"in.{ending}", rows), model="m")) == RIGHT

@@ -22,6 +22,7 @@ from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
 from clueline.data.readers.table.folders import Names, names_by_path
 from clueline.data.readers.table.names import EITHER
 from clueline.data.readers.table.read import TOO_LARGE, is_one_object, read_tables
+from clueline.data.readers.table.readings import propose
 from clueline.data.readers.table.roles import Guesses, guess_roles
 from clueline.data.store.answer_states import SCORES
 
@@ -33,10 +34,12 @@ FORMAT = Format(
     becomes="A dataset of its questions, unless a dataset has them already, and a run for each model, confidence and day",
     rules="""
 The report lists every column with its role, and why it has it. What the table does not show for certain is asked, never guessed.
+Each answer that is proposed was tried, and is said with the figures that it gives.
 These rules decide the rest:
 
 - **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. A column such as
-  `question` holds ids if its values are short words with a digit, such as `q1`. If a dataset
+  `question` holds ids if its values are short words with a digit, such as `q1`. A text that has several reference answers
+  names no question: a column that numbers the rows does, such as `index`, or you are asked. If a dataset
   has the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created,
   named after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is
   `forecast`. A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same
@@ -351,7 +354,8 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
             ways_out = [f"{offer}; name it to use it." for offer in offers]
-            raise Refused(guesses.unclear, advice=ways_out, tables=[_first_rows(table, guesses)])
+            proposal = propose(table, stated, options, names, guesses)
+            raise Refused(proposal.problems, advice=[*proposal.sentences, *ways_out], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
         for offer in offers:
             staging.report.warn(offer, "mapping")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import VERDICTS, agree, answer, are_labels, number
@@ -39,6 +39,7 @@ MAX_REFUTED = 0.02  # share of answers of which texts may refute the grade, as g
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words of columns that hold no answers: those of intervals, and of people.
 NO_ANSWERS = OF_PERSONS | {"lower", "upper", "low", "high", "interval", "person", "people", "rater"}
+LETTERS_OF_GRADES = {"A": "1", "B": "0", "C": "none"}  # correct, incorrect, not attempted
 REWARDS = frozenset({"reward", "rewards"})  # words of grades that need not be right or wrong
 OF_GROUPS = ("model", "dataset", "category", "sample")  # roles of columns of which a figure may be repeated in each row
 OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
@@ -263,10 +264,19 @@ def _grades_in_words(state: Guessing, column: Column) -> None:
     """Take a column of grades in words that the analyst explains, such as A, B and C, or ask what each of them means."""
     if unknown := sorted(word for word in column.distinct if word.lower() not in state.stated.words):
         reason = f"it holds grades: {', '.join(unknown)}; how right is each, from 0 to 1, or none if nothing was answered?"
-        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in unknown])
+        meant = _grades_of_letters(state, column)
+        choices = [f"{word.lower()}={meant.get(word, '?')}" for word in unknown]
+        state.ask(reason, columns=[column], hint="words", choices=choices)
         state.result.asked.add("correct")
     else:
         state.take("correct", column.name, "by its name, and its words mean what was stated")
+
+
+def _grades_of_letters(state: Guessing, column: Column) -> Mapping[str, str]:
+    """Return what the grades of SimpleQA mean, if A stands wherever a guess is its reference answer, and no other letter does."""
+    by_text = compared(state.column("guess"), state.column("answer")) or []
+    equal = {grade for grade, agreed in zip(column.texts, by_text, strict=False) if agreed}
+    return LETTERS_OF_GRADES if equal == {"A"} and column.distinct.keys() <= LETTERS_OF_GRADES.keys() else {}
 
 
 def _seldom_agree(state: Guessing, *, doubtful: bool) -> str:

@@ -24,7 +24,7 @@ from clueline.data.readers.table.cells import (
     number,
     truth,
 )
-from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
+from clueline.data.readers.table.columns import MIN_FITTING, SHORT_ID, Column, Table
 from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, UNKNOWN, find_correctness
 from clueline.data.readers.table.evidence import is_answer, is_plain, overlap
 from clueline.data.readers.table.guessing import Guesses, Guessing
@@ -60,6 +60,7 @@ OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "opti
 OPTION_WORDS |= {"loglikelihood"} | LISTS | LOGITS
 NUMBERED, LETTERED = {str(n) for n in range(100)}, {*"abcdefghij"}  # options that may be named without occurring
 MAX_OPTIONS = 26
+OF_ROWS = {"index", "idx", "level", "row", "id"}  # words of columns that number rows, as pandas names them
 SHARES = ("unit", "percent", "unclear")  # scales of probabilities
 ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
 OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
@@ -239,7 +240,9 @@ def _take_options(state: Guessing, columns: Iterable[Column]) -> None:
 
 
 def _answers(state: Guessing) -> None:
-    """Find the guess and the reference answer. A bare "answer" is the one that no other column is."""
+    """Find the guess and the reference answer. A bare "answer" is the one that no other column is. Forecasts have neither."""
+    if state.has("outcome"):
+        return
 
     def plain(role: str) -> list[Column]:
         return [column for column in state.named(role) if is_answer(column)]
@@ -585,6 +588,8 @@ def _questions(state: Guessing) -> None:
         if len(column.present) == state.rows and len(column.distinct) > 1 and whole and _identifies(state, column, text):
             state.take("question_id", column.name, "by its name")
             return
+    if text is not None:
+        _tell_same_texts_apart(state, text)
     if text is None:
         for column in state.free:
             if column.is_index and (column.name.startswith("Unnamed: ") or tokens(column.name) in (("index",), ("row",))):
@@ -597,6 +602,30 @@ def _questions(state: Guessing) -> None:
             column = repeated[0]
             role = "question" if _all(column, lambda text: " " in text) else "question_id"
             state.ask(reason, (role, "attribute"), [column])
+
+
+def _tell_same_texts_apart(state: Guessing, text: Column) -> None:
+    """Find the ids of questions of which several have one text, such as those of several passages: their answers differ."""
+    reference = state.column("answer")
+    if reference is None or _determines(text, reference):
+        return
+    fitting = [column for column in state.free if _names_each_row(state, column)]
+    numbered = [column for column in fitting if {*tokens(column.name)} & OF_ROWS or column.name.startswith("Unnamed: ")]
+    if numbered:
+        reason = "the same text has several reference answers, and these values tell its questions apart"
+        state.take("question_id", numbered[0].name, reason)
+    elif fitting:
+        reason = f"the same text in {text.name} has several reference answers: which column names the question?"
+        state.ask(reason, ["question_id"], fitting)
+
+
+def _names_each_row(state: Guessing, column: Column) -> bool:
+    """Whether a column could name the question: each model has one row for each value, and the same text and reference answer."""
+    models, known = state.column("model"), [state.column(role) for role in ("question", "answer")]
+    of_models = models.texts if models else [None] * state.rows
+    apart = len({*zip(of_models, column.texts, strict=True)}) == state.rows == len(column.present)
+    short = not column.is_list and all(map(SHORT_ID.fullmatch, column.distinct)) and not any(v % 1 for v in column.numbers)
+    return apart and short and all(_determines(column, other) for other in known if other)
 
 
 def _all(column: Column, fits: Callable[[str], object]) -> bool:
@@ -634,6 +663,8 @@ def _looks_like_ids(column: Column, rows: int) -> bool:
 def _repeats(state: Guessing, *, known: bool) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
     question = state.column("question_id") or state.column("question")
+    if question is not None and "question_id" in state.result.asked:
+        return
     if question is None:
         persons = [c for c in state.free if {*tokens(c.name)} & OF_PERSONS and 1 < len(c.distinct) <= state.rows / 2]
         if len(persons) == 1 and not state.has("model"):

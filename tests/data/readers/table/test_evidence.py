@@ -324,9 +324,9 @@ def every_other(n):
     return "A" if n % 2 else "B"
 
 
-def graded_in_a_list(said=every_other, **entry):
+def graded_in_a_list(answered=every_other, **entry):
     return rows_of(
-        output=lambda n: {"answer": said(n), "confidence": 0.5}, expected=lambda n: {"answer": "A"},
+        output=lambda n: {"answer": answered(n), "confidence": 0.5}, expected=lambda n: {"answer": "A"},
         annotations=lambda n: [{key: cell(n) for key, cell in entry.items()}],
     )  # fmt: skip
 

@@ -56,9 +56,12 @@ ROLES = {
     "parsed": "whether an answer could be read",
     "failed": "whether the call failed",
     "abstained": "whether the model declined to answer",
+    "cluster": "what several questions share, such as their passage: an attribute of the question, by which intervals can go",
+    "question_attribute": "anything else that is known of the question",
     "attribute": "anything else",
 }
-SEVERAL = ("confidence", *SCALES.values(), *SCORES, "options", "attribute")
+OF_QUESTIONS = ("cluster", "question_attribute")  # roles of columns that have one value for each question
+SEVERAL = ("confidence", *SCALES.values(), *SCORES, "options", *OF_QUESTIONS, "attribute")
 UNSTATED_SHARE = "none"  # what a word means that stands for a confidence that was not stated, such as -1
 
 

@@ -23,9 +23,10 @@ class Answers:
     columns: dict[str, Cells]
     roles: dict[str, str]
     is_plain: bool = True
+    is_scaled: bool = False
     done: list[str] = field(default_factory=list)
 
-    def of(self, role: str) -> str | None:
+    def column(self, role: str) -> str | None:
         """The first column of a role."""
         return next((name for name in self.columns if self.roles.get(name) == role), None)
 
@@ -39,7 +40,7 @@ class Answers:
 
     @property
     def has_texts(self) -> bool:
-        return self.of("guess") is not None and self.of("answer") is not None
+        return self.column("guess") is not None and self.column("answer") is not None
 
 
 # -- originals -----------------------------------------------------------------------------------------------------------
@@ -55,10 +56,13 @@ def lettered(random: Random) -> Answers:
     """Questions with options, letters as answers."""
     right, sure = _draw(random)
     gold = [random.choice("ABCD") for _ in right]
-    said = [letter if r else random.choice([other for other in "ABCD" if other != letter]) for letter, r in zip(gold, right)]
+    guesses = [
+        letter if r else random.choice([other for other in "ABCD" if other != letter])
+        for letter, r in zip(gold, right, strict=True)
+    ]
     columns = {"qid": [f"q{n}" for n in range(ROWS)], "question": [f"Which of these is number {n}?" for n in range(ROWS)],
-        "gold": gold, "prediction": said, "correct": [int(r) for r in right], "confidence": sure}  # fmt: skip
-    roles = dict(zip(columns, ("question_id", "question", "answer", "guess", "correct", "confidence")))
+        "gold": gold, "prediction": guesses, "correct": [int(r) for r in right], "confidence": sure}  # fmt: skip
+    roles = dict(zip(columns, ("question_id", "question", "answer", "guess", "correct", "confidence"), strict=True))
     return Answers(columns, roles)
 
 
@@ -68,7 +72,9 @@ def named(random: Random) -> Answers:
     columns = {"id": [*range(ROWS)], "problem": [f"Which town lies {n} km east?" for n in range(ROWS)],
         "target": [f"Town {n}" for n in range(ROWS)], "response": [f"Town {n if r else n + 100}" for n, r in enumerate(right)],
         "is_correct": right, "conf": sure}  # fmt: skip
-    return Answers(columns, dict(zip(columns, ("question_id", "question", "answer", "guess", "correct", "confidence"))))
+    return Answers(
+        columns, dict(zip(columns, ("question_id", "question", "answer", "guess", "correct", "confidence"), strict=True))
+    )
 
 
 def judged(random: Random) -> Answers:
@@ -77,7 +83,7 @@ def judged(random: Random) -> Answers:
     columns = {"question": [f"Why is it number {n}?" for n in range(ROWS)],
         "model_output": [f"I think it is because of {n} and {r}." for n, r in enumerate(right)],
         "verdict": ["correct" if r else "incorrect" for r in right], "p_true": sure}  # fmt: skip
-    return Answers(columns, dict(zip(columns, ("question", "output", "correct", "confidence"))))
+    return Answers(columns, dict(zip(columns, ("question", "output", "correct", "confidence"), strict=True)))
 
 
 def bare(random: Random) -> Answers:
@@ -91,10 +97,12 @@ def abstaining(random: Random) -> Answers:
     right, sure = _draw(random)
     declined = [n % 9 == 5 for n in range(ROWS)]
     columns = {"problem": [f"Who was number {n}?" for n in range(ROWS)], "response": [f"It was {n}, I say." for n in range(ROWS)],
-        "is_correct": [r and not d for r, d in zip(right, declined)],
-        "is_incorrect": [not r and not d for r, d in zip(right, declined)], "is_not_attempted": declined,
+        "is_correct": [r and not d for r, d in zip(right, declined, strict=True)],
+        "is_incorrect": [not r and not d for r, d in zip(right, declined, strict=True)], "is_not_attempted": declined,
         "confidence": sure}  # fmt: skip
-    return Answers(columns, dict(zip(columns, ("question", "output", "correct", "wrong", "abstained", "confidence"))))
+    return Answers(
+        columns, dict(zip(columns, ("question", "output", "correct", "wrong", "abstained", "confidence"), strict=True))
+    )
 
 
 def several(random: Random) -> Answers:
@@ -104,7 +112,7 @@ def several(random: Random) -> Answers:
     for part in parts:
         right = part.columns["correct"]
         part.columns["gold"] = gold
-        part.columns["prediction"] = [g if r else "ABCD"["ABCD".index(str(g)) - 1] for g, r in zip(gold, right)]
+        part.columns["prediction"] = [g if r else "ABCD"["ABCD".index(str(g)) - 1] for g, r in zip(gold, right, strict=True)]
     columns: dict[str, Cells] = {"model": ["m-one"] * ROWS + ["m-two"] * ROWS}
     columns |= {name: [*parts[0].columns[name], *parts[1].columns[name]] for name in parts[0].columns}
     return Answers(columns, {"model": "model"} | parts[0].roles)
@@ -116,7 +124,7 @@ ORIGINALS = (lettered, named, judged, bare, abstaining, several)
 
 SYNONYMS = {
     "correct": ["correct", "is_correct", "Correct?", "isRight", "eval.correct", "judge_score", "score", "solved", "em", "grade"],
-    "confidence": ["confidence", "conf", "certainty", "p_true", "How sure?", "probability", "model_confidence", "confidence_score"],
+    "confidence": ["confidence", "conf", "certainty", "p_true", "How sure?", "probability", "confidence_score"],
     "guess": ["guess", "prediction", "model_answer", "Response", "pred", "extracted_answer"],
     "answer": ["answer_key", "gold", "target", "ground_truth", "correct_answer", "reference"],
     "question": ["question", "prompt", "Problem", "query"], "question_id": ["id", "qid", "question_id", "item_id"],
@@ -150,17 +158,17 @@ def rename(answers: Answers, random: Random) -> bool:
 def negate(answers: Answers, random: Random) -> bool:
     """Call a flag by its opposite, and turn its values round."""
     role = random.choice([*NEGATED])
-    name = answers.of(role)
+    name = answers.column(role)
     if name is None or not answers.rename(name, new := random.choice(NEGATED[role])):
         return False
-    cells = ["1" if not is_yes(cell) else "0" for cell in answers.columns[new]]
+    cells = [cell if cell == "" else str(int(not is_yes(cell))) for cell in answers.columns[new]]
     answers.columns[new], answers.roles[new] = cells, "turned"
     return True
 
 
 def negate_name(answers: Answers, random: Random) -> bool:
     """Call grades by their opposite, which the texts refute."""
-    name = answers.of("correct")
+    name = answers.column("correct")
     if name is None or not answers.has_texts:
         return False
     answers.is_plain = False
@@ -168,7 +176,7 @@ def negate_name(answers: Answers, random: Random) -> bool:
 
 
 def turn_values(answers: Answers, random: Random) -> bool:
-    name = answers.of("correct")
+    name = answers.column("correct")
     if name is None or not answers.has_texts:
         return False
     answers.columns[name], answers.is_plain = inverted(answers.columns[name]), False
@@ -176,8 +184,8 @@ def turn_values(answers: Answers, random: Random) -> bool:
 
 
 def shuffle_grades(answers: Answers, random: Random) -> bool:
-    name = answers.of("correct")
-    if name is None or not (answers.has_texts or answers.of("wrong")):
+    name = answers.column("correct")
+    if name is None or not (answers.has_texts or answers.column("wrong")):
         return False
     cells = [*answers.columns[name]]
     random.shuffle(cells)
@@ -186,8 +194,8 @@ def shuffle_grades(answers: Answers, random: Random) -> bool:
 
 
 def make_constant(answers: Answers, random: Random) -> bool:
-    name = answers.of("correct")
-    if name is None or not (answers.has_texts or answers.of("wrong")):
+    name = answers.column("correct")
+    if name is None or not (answers.has_texts or answers.column("wrong")):
         return False
     answers.columns[name], answers.is_plain = [random.choice([0, 1, "True", "False"])] * len(answers.columns[name]), False
     return True
@@ -195,10 +203,10 @@ def make_constant(answers: Answers, random: Random) -> bool:
 
 def mix_scales(answers: Answers, random: Random) -> bool:
     """Write some of the confidences as percentages."""
-    name = answers.of("confidence")
-    if name is None or "scaled" in answers.done:
+    name = answers.column("confidence")
+    if name is None or answers.is_scaled:
         return False
-    answers.done.append("scaled")
+    answers.is_scaled = True
     few = random.choice([0.1, 0.3, 0.6, 0.9])
     cells = [round(100 * float(str(c)), 4) if random.random() < few else c for c in answers.columns[name]]
     if cells == answers.columns[name]:
@@ -209,10 +217,10 @@ def mix_scales(answers: Answers, random: Random) -> bool:
 
 def scale(answers: Answers, random: Random) -> bool:
     """Write all confidences on another scale."""
-    name = answers.of("confidence")
-    if name is None or "scaled" in answers.done:
+    name = answers.column("confidence")
+    if name is None or answers.is_scaled:
         return False
-    answers.done.append("scaled")
+    answers.is_scaled = True
     top, sign = random.choice([(100, ""), (100, "%"), (100, " %"), (10, ""), (10, "/10")])
     cells = [f"{top * float(str(cell)):.4g}{sign}" for cell in answers.columns[name]]
     answers.columns[name], answers.is_plain = cells, answers.is_plain and top == 100
@@ -220,10 +228,10 @@ def scale(answers: Answers, random: Random) -> bool:
 
 
 def fill_with_minus_one(answers: Answers, random: Random) -> bool:
-    name = answers.of("confidence")
-    if name is None or "scaled" in answers.done:
+    name = answers.column("confidence")
+    if name is None or answers.is_scaled:
         return False
-    answers.done.append("scaled")
+    answers.is_scaled = True
     answers.columns[name] = [-1 if random.random() < 0.2 else cell for cell in answers.columns[name]]
     answers.is_plain = False
     return True
@@ -231,7 +239,7 @@ def fill_with_minus_one(answers: Answers, random: Random) -> bool:
 
 def blank_grades(answers: Answers, random: Random) -> bool:
     """Leave some grades out, which the texts still show."""
-    name = answers.of("correct")
+    name = answers.column("correct")
     if name is None or not answers.has_texts:
         return False
     answers.columns[name] = ["" if random.random() < 0.3 else cell for cell in answers.columns[name]]
@@ -239,7 +247,7 @@ def blank_grades(answers: Answers, random: Random) -> bool:
 
 
 def drop_grades(answers: Answers, random: Random) -> bool:
-    name = answers.of("correct")
+    name = answers.column("correct")
     if name is None or not answers.has_texts:
         return False
     del answers.columns[name]
@@ -247,17 +255,18 @@ def drop_grades(answers: Answers, random: Random) -> bool:
 
 
 def drop_texts(answers: Answers, random: Random) -> bool:
-    if not answers.has_texts or answers.of("correct") is None or not answers.is_plain:
+    grades = answers.column("correct")
+    if not answers.has_texts or grades is None or not answers.is_plain or "" in answers.columns[grades]:
         return False
     for role in random.choice([("guess",), ("answer",), ("guess", "answer")]):
-        del answers.columns[str(answers.of(role))]
+        del answers.columns[str(answers.column(role))]
     return True
 
 
 def swap_texts(answers: Answers, random: Random) -> bool:
     """Exchange the names of guesses and reference answers."""
-    guess, answer = answers.of("guess"), answers.of("answer")
-    if guess is None or answer is None or answers.of("model"):
+    guess, answer = answers.column("guess"), answers.column("answer")
+    if guess is None or answer is None or answers.column("model"):
         return False
     answers.columns[guess], answers.columns[answer] = answers.columns[answer], answers.columns[guess]
     return True
@@ -265,7 +274,7 @@ def swap_texts(answers: Answers, random: Random) -> bool:
 
 def number_options(answers: Answers, random: Random) -> bool:
     """Write the reference answers, or the guesses, as numbers of options."""
-    name = answers.of(random.choice(["guess", "answer"]))
+    name = answers.column(random.choice(["guess", "answer"]))
     if name is None or not {*map(str, answers.columns[name])} <= {*"ABCD"} or not answers.has_texts:
         return False
     first = random.choice([0, 1])
@@ -275,7 +284,7 @@ def number_options(answers: Answers, random: Random) -> bool:
 
 def spell(answers: Answers, random: Random) -> bool:
     """Write yes and no in another way."""
-    name = answers.of(random.choice(["correct", "abstained", "wrong"]))
+    name = answers.column(random.choice(["correct", "abstained", "wrong"]))
     if name is None or len({*map(is_yes, answers.columns[name])}) < 2:
         return False
     yes, no = random.choice(SPELLINGS if answers.roles[name] == "correct" else SPELLINGS[:4])
@@ -285,8 +294,14 @@ def spell(answers: Answers, random: Random) -> bool:
 
 def state_accuracy(answers: Answers, random: Random) -> bool:
     """State the accuracy of the whole file, or another one."""
-    name = answers.of("correct")
-    if name is None or answers.of("model") or answers.of("abstained") or not answers.is_plain or "" in answers.columns[name]:
+    name = answers.column("correct")
+    if (
+        name is None
+        or answers.column("model")
+        or answers.column("abstained")
+        or not answers.is_plain
+        or "" in answers.columns[name]
+    ):
         return False
     share = sum(map(is_yes, answers.columns[name])) / ROWS
     is_true = random.random() < 0.5
@@ -297,7 +312,7 @@ def state_accuracy(answers: Answers, random: Random) -> bool:
 
 def contradict(answers: Answers, random: Random) -> bool:
     """Add another column that grades, and grades differently."""
-    if answers.of("correct") is None:
+    if answers.column("correct") is None:
         return False
     name = random.choice(["exact_match", "judge_correct", "is_wrong", "scores", "annotations"])
     if name in answers.columns:
@@ -355,7 +370,7 @@ HARMLESS = {"rename", "permute", "negate", "spell", "scale", "add_columns", "dro
 
 
 def write(answers: Answers, path: Path) -> Path:
-    rows = [dict(zip(answers.columns, row)) for row in zip(*answers.columns.values())]
+    rows = [dict(zip(answers.columns, row, strict=True)) for row in zip(*answers.columns.values(), strict=False)]
     if path.suffix == ".csv":
         text = table(rows)
     elif path.suffix == ".jsonl":
@@ -366,16 +381,18 @@ def write(answers: Answers, path: Path) -> Path:
     return path
 
 
-def draw_mutant(seed: int, folder: Path) -> tuple[Path, Path, Answers]:
-    """Write an original and a mutant of it. Return both, and the mutant with what was done."""
-    random = Random(seed)
-    original = random.choice(ORIGINALS)
-    first, mutant = (original(Random(seed)) for _ in range(2))
-    mutant.done.append(original.__name__)
+def draw_original(seed: int) -> Answers:
+    """Return one of a few originals."""
+    original = ORIGINALS[seed % len(ORIGINALS)]
+    return original(Random(seed))
+
+
+def draw_mutant(seed: int, original: int) -> Answers:
+    """Return a mutant of an original, by its number, with what was done to it."""
+    random, mutant = Random(seed), draw_original(original)
     wanted = random.choice([1, 1, 2, 3])
     for mutation in random.sample(MUTATIONS, len(MUTATIONS)):
         if wanted and mutation(mutant, random):
             mutant.done.append(mutation.__name__)
             wanted -= 1
-    ending = random.choice(["csv", "csv", "jsonl", "json"])
-    return write(first, folder / "original.csv"), write(mutant, folder / f"mutant.{ending}"), mutant
+    return mutant

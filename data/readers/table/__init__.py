@@ -86,7 +86,8 @@ These rules decide the rest:
   JSON in a column of outputs are columns. Where a JSON document has rows below several keys, their keys are a column: models,
   or you are asked. JSON files with one answer each are the rows of one table, also if an answer has a list of sources or
   samples. A table of questions beside tables of answers is joined to these by the ids, and its further columns are attributes
-  of questions; so is a column of passages or documents that several questions share.
+  of questions; so is a column of passages or documents that several questions share, and what is stated as `cluster` or
+  `question_attribute`.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that

@@ -59,7 +59,7 @@ def find_correctness(state: Guessing) -> None:
 
 def _find(state: Guessing, groups: Sequence[Column]) -> None:
     of_answers = [column for column in state.named("correct", OTHERS_CORRECT) if not is_aggregate(column, groups)]
-    candidates = candidates_of(of_answers)
+    candidates = candidates_of(of_answers, _answered(state))
     agreed = _agreement(state)
     gradings = [*map(grading_of, candidates), *of_errors([c for c in state.named("wrong") if c.is_two_valued])]
     if candidates and (rows := contradicting(gradings, _answered(state))):
@@ -169,7 +169,7 @@ def _take(state: Guessing, grading: Grading, why: str) -> None:
 def _find_unnamed(state: Guessing, of_answers: Sequence[Column], agreed: Sequence[float | None] | None) -> None:
     """Find what says which answers are right where no name of a column says that it does."""
     named = [column for column in of_answers if column.says_truth]
-    wrong = different([column for column in state.named("wrong") if column.is_two_valued])
+    wrong = different([column for column in state.named("wrong") if column.is_two_valued], _answered(state))
     verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
     verdicts = [column for column in verdicts if not has_word(column.name, OTHERS_CORRECT)]
     graded = [column for column in of_answers if is_plain(column) and column.has_words]

@@ -105,30 +105,30 @@ def _is_figure_of(column: Column, group: Column) -> bool:
     return len(pairs) == len(group.distinct)
 
 
-def candidates_of(columns: Sequence[Column]) -> list[Column]:
+def candidates_of(columns: Sequence[Column], counted: Sequence[bool]) -> list[Column]:
     """Return the columns that say by their names, and in cells of right and wrong, whether answers are right.
 
-    Of columns that say the same, the shortest is kept. Those of which the name also fits other scores count if all of their
-    cells say right or wrong. Of these, one that says the same of all answers counts only if no other column grades, and so does
-    one that need not be about the answer, such as ``score``.
+    Of columns that say the same of all answers, the shortest is kept. ``counted`` says which rows hold an answer. Columns of
+    which the name also fits other scores count if all of their cells say right or wrong. Of these, one that says the same of all
+    answers counts only if no other column grades, and so does one that need not be about the answer, such as ``score``.
     """
     plain = [column for column in columns if column.says_truth and is_plain(column)]
     strong = [column for column in plain if has_word(column.name, STRONG_CORRECT) or not has_word(column.name, WEAK_CORRECT)]
     weak = [column for column in plain if column not in strong and column.is_two_valued]
     varying = [column for column in weak if not is_constant(column.truths)]
     graders = [*strong, *(column for column in varying if has_word(column.name, WEAK_CORRECT - OF_ANY_SCORE))]
-    kept = different(graders) or different(varying) or different(weak)
+    kept = next(filter(None, (different(some, counted) for some in (graders, varying, weak))), [])
     most = max((len(column.present) for column in kept), default=0)
     return [column for column in kept if len(column.present) >= most / MAX_SPARSER]
 
 
-def different(columns: Sequence[Column]) -> list[Column]:
-    """Leave out columns that say the same as an earlier one. Of these, the shortest is kept."""
-    kept: list[Column] = []
+def different(columns: Sequence[Column], counted: Sequence[bool]) -> list[Column]:
+    """Leave out columns that say the same of all answers as an earlier one. Of these, the shortest is kept."""
+    kept: dict[tuple[float | None, ...], Column] = {}
     for column in sorted(columns, key=lambda column: column.length):
-        if not any(column.truths == other.truths for other in kept):
-            kept.append(column)
-    return kept
+        of_answers = tuple(value for value, counts in zip(column.truths, counted, strict=True) if counts)
+        kept.setdefault(of_answers, column)
+    return [*kept.values()]
 
 
 def contradicting(gradings: Sequence[Grading], counted: Sequence[bool]) -> int:

@@ -118,7 +118,42 @@ def several(random: Random) -> Answers:
     return Answers(columns, {"model": "model"} | parts[0].roles)
 
 
-ORIGINALS = (lettered, named, judged, bare, abstaining, several)
+def with_options(random: Random) -> Answers:
+    """A probability for each option, of which the greatest is the guess."""
+    gold = [random.choice("ABCD") for _ in range(ROWS)]
+    weights = [[random.random() + (letter == right) for letter in "ABCD"] for right in gold]
+    shares = [[round(weight / sum(row), 6) for weight in row] for row in weights]
+    best = ["ABCD"[row.index(max(row))] for row in shares]
+    columns: dict[str, Cells] = {"question": [f"Which is number {n}?" for n in range(ROWS)], "target": [*gold]}
+    columns |= {f"prob_{letter}": [row[n] for row in shares] for n, letter in enumerate("ABCD")}
+    columns |= {"prediction": [*best], "correct": [int(a == b) for a, b in zip(best, gold, strict=True)]}
+    return Answers(columns, {"question": "question", "target": "answer", "prediction": "guess", "correct": "correct"}
+        | {f"prob_{letter}": "option" for letter in "ABCD"})  # fmt: skip
+
+
+def forecast(random: Random) -> Answers:
+    """Probabilities of yes, and what came true."""
+    came_true, sure = _draw(random)
+    columns = {"question_id": [f"f{n}" for n in range(ROWS)], "question": [f"Will it be {n} by May?" for n in range(ROWS)],
+        "forecast": sure, "resolution": ["yes" if true else "no" for true in came_true]}  # fmt: skip
+    return Answers(columns, dict(zip(columns, ("question_id", "question", "probability", "outcome"), strict=True)))
+
+
+def traced(random: Random) -> Answers:
+    """Outputs and grades in JSON, as tools for tracing export them."""
+    plain = lettered(random)
+    gold, guesses, right, sure = (plain.columns[name] for name in ("gold", "prediction", "correct", "confidence"))
+    columns: dict[str, Cells] = {
+        "id": [*range(ROWS)],
+        "input": [json.dumps({"question": f"Which is number {n}?"}) for n in range(ROWS)],
+        "output": [json.dumps({"answer": guess, "confidence": share}) for guess, share in zip(guesses, sure, strict=True)],
+        "expected": [json.dumps({"answer": letter}) for letter in gold],
+        "scores": [json.dumps([{"name": "correctness", "value": grade}]) for grade in right],
+    }
+    return Answers(columns, {"id": "question_id", "input": "json", "output": "json", "expected": "json", "scores": "json"})
+
+
+ORIGINALS = (lettered, named, judged, bare, abstaining, several, with_options, forecast, traced)
 
 # -- mutations -----------------------------------------------------------------------------------------------------------
 

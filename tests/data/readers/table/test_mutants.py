@@ -5,7 +5,7 @@ import pytest
 from clueline.data.importing.report import Refused
 from tests.helpers.mutants import HARMLESS, ORIGINALS, draw_mutant, draw_original, write
 
-DRAWN = 3 * len(ORIGINALS)  # originals, of which each mutant is one
+DRAWN = 2 * len(ORIGINALS)  # originals, of which each mutant is one
 FIGURES = """
     select count(*), count(distinct question_number), count(*) filter (state = 'abstained'), round(avg(correct), 6),
         round(avg(confidence), 3)

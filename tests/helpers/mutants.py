@@ -291,7 +291,13 @@ def drop_grades(answers: Answers, random: Random) -> bool:
 
 def drop_texts(answers: Answers, random: Random) -> bool:
     grades = answers.column("correct")
-    if not answers.has_texts or grades is None or not answers.is_plain or "" in answers.columns[grades]:
+    if (
+        not answers.has_texts
+        or answers.column("option")
+        or grades is None
+        or not answers.is_plain
+        or "" in answers.columns[grades]
+    ):
         return False
     for role in random.choice([("guess",), ("answer",), ("guess", "answer")]):
         del answers.columns[str(answers.column(role))]

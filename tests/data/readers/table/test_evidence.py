@@ -68,7 +68,7 @@ def free_text(n):
         ("is_not_attempted", "abstained"), ("not_attempted", "abstained"), ("isNotAttempted", "abstained"),
         ("not_answered", "abstained"), ("unanswered", "abstained"), ("no_answer", "abstained"), ("is_idk", "abstained"),
         ("did_not_attempt", "abstained"), ("didn't_answer", "abstained"), ("attempted", "answered"), ("not_refused", "answered"),
-        ("incorrect", "wrong"), ("not_correct", "wrong"), ("is_wrong", "wrong"), ("no_match", "wrong"), ("not_wrong", "correct"),
+        ("incorrect", "wrong"), ("not_correct", "wrong"), ("is_wrong", "wrong"), ("no_match", "wrong"), ("not_wrong", "correct"), ("not_incorrect", "correct"), ("is_not_unanswered", "answered"),
         ("unparsed", "unparsed"), ("invalid_format", "unparsed"), ("parse_error", "unparsed"), ("correct_format", "parsed"),
         ("not_failed", "succeeded"), ("no_error", "succeeded"), ("call_failed", "failed"),
     ],

@@ -177,9 +177,9 @@ class EvaluationLog:
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
             staging.skip(key, {reason: rows})
         further = sorted({column for answer in self._answers for column in answer if column.startswith(GRADE_PREFIX)})
-        rows = [dict.fromkeys(further) | answer for answer in self._answers]
+        answers = [dict.fromkeys(further) | answer for answer in self._answers]
         schema = ANSWER_SCHEMA | dict.fromkeys(further, pl.String)
-        file = staging.add_rows(self.name, pl.DataFrame(rows, schema=schema, orient="row"))
+        file = staging.add_rows(self.name, pl.DataFrame(answers, schema=schema, orient="row"))
         staging.load(file, (*responses_columns(percent=options.percent or self.percent), *grade_columns(further)))
         models, elicitations = (sorted({str(answer[key]) for answer in self._answers}) for key in ("model", "elicitation"))
         if options.elicitation and len(elicitations) > 1:

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from clueline.data.importing.file_folder_or_zip import Incoming
@@ -16,8 +17,10 @@ from tests.helpers.evaluation_logs import (
     inspect_log,
     inspect_sample,
     judged,
+    lighteval_detail,
     lm_eval_sample,
     resolutions,
+    rollout,
     uqlm_result,
     write_eval,
     write_helm,
@@ -29,6 +32,12 @@ from tests.helpers.quizbowl_files import FILES as QUIZBOWL_FILES
 def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def write_parquet(path, records):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(records, strict=False).write_parquet(path)
     return path
 
 
@@ -53,6 +62,18 @@ FILES = {
         lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")]),
         lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")] * 2).parent,
         lambda folder: write(folder / "1.json", {"evaluation_id": "a", "evaluation_results": []}),
+    ],
+    "lighteval": [
+        lambda folder: write_parquet(folder / "details.parquet", [lighteval_detail(1, metric={"acc": 1.0}, text="B")]),
+        lambda folder: (
+            write_parquet(
+                folder / "m7" / "details_quiz|0_2026-05-01T10-00-00.parquet", [lighteval_detail(1, metric={"acc": 1.0}, text="B")]
+            ).parent
+        ),
+    ],
+    "verifiers": [
+        lambda folder: write_lines(folder / "rollouts.jsonl", [rollout(n, reward=1.0) for n in range(2)]),
+        lambda folder: write_lines(folder / "ab12" / "results.jsonl", [rollout(n, reward=1.0) for n in range(2)]).parent,
     ],
     "forecastbench": [
         lambda folder: write(folder / "set.json", resolutions(("a", "2024-08-01", 1.0, True))),

@@ -60,6 +60,7 @@ def formats() -> list[Format]:
     return sorted((reader.FORMAT for reader in readers().values()), key=lambda f: (f.key not in first, f.key))
 
 
+RELEASE = "release"  # the reader of folders of which each part is of another format
 LAST = "table"  # the reader of files that no other reader recognises
 # Readers that recognise a file by columns that tables of other projects may also have.
 BY_COMMON_COLUMNS = {"responses", "lifeeval", "forecasts"}
@@ -75,6 +76,9 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
     if not matches and (reader := _reader_of_list(incoming)):
         return reader
+    release: Any = readers()[RELEASE]  # which alone has ``holds_other_formats``
+    if not matches and release.holds_other_formats(incoming, readers()[LAST].recognises):
+        return cast(Reader, release)
     others = {reader.FORMAT.key for reader in matches}
     table: Any = readers()[LAST]  # which alone has ``takes``, ``is_stated`` and ``is_incomplete``
     if (

@@ -58,7 +58,7 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def _has_keys(incoming: Incoming) -> bool:
-    return incoming.columns >= KEYS and incoming.path.suffix != ".json"
+    return incoming.start.startswith(b"PAR1") and incoming.columns >= KEYS
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:

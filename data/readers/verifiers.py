@@ -84,7 +84,7 @@ def _read_file(file: TableFile, path: Path | None, staging: Staging, options: Im
     metadata = _metadata(path.parent) if path else {}
     stated = as_text(metadata.get("env_id")), as_text(metadata.get("model"))
     of_folder = path.parent.parent.name.partition("--") if path and "--" in path.parent.parent.name else ("", "", "")
-    environment = stated[0] or of_folder[0] or Path(file.name).parent.name
+    environment = stated[0] or of_folder[0] or Path(file.name).parent.name or Path(file.name).stem.removesuffix("results")
     dataset = options.dataset or dataset_id(environment)
     if not dataset:
         raise refuse(file.name, "which questions do these answer? Neither the file nor its folder says", hint="dataset")

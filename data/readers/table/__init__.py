@@ -59,6 +59,9 @@ These rules decide the rest:
   -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence. A column that
   is above one half exactly where one of two answers is guessed, as `predict_proba` writes it, is the probability of that
   answer, and is turned to the guess.
+  The probability that an answer is wrong, such as `p_wrong` or `doubt`, is asked about, and so are numbers that are so much
+  higher for wrong answers than for right ones that chance does not explain it; as `error_probability`, 1 minus each is the
+  confidence.
 - **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
   lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1`
   or lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if

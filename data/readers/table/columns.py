@@ -113,6 +113,17 @@ class Column:
         return "percent" if max(plain) > SURELY_PERCENT and not fractions else "unclear"
 
     @property
+    def complements(self) -> list[str | None]:
+        """The cells with 1, or 100 %, minus each share in their place."""
+        whole = 100 if self.scale == "percent" else 1
+        turned = []
+        for text in self.texts:
+            numeral = None if text is None else number(text)
+            rest = (100 if numeral[1] else whole) - numeral[0] if numeral else 0
+            turned.append(f"{rest:.12g}{'%' if numeral[1] else ''}" if numeral else text)
+        return turned
+
+    @property
     def points(self) -> list[str]:
         """The points of a scale, such as 1 to 5, in their order; empty if these numbers are none."""
         values = {text: float(text) for text in self.distinct if text != self.filler and text.isdecimal()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ from clueline.data.readers.table.names import (
 
 MIN_REPEATED = 4  # rows in which a figure of many answers is repeated at least
 FIGURE_TOLERANCE = 0.00501  # by how much a stated figure may differ from the answers, for it is rounded
+MIN_RANKED = 10  # answers of each kind, right and wrong, by which it is judged whether confidences rank them
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
+OF_NUMBERS = frozenset({"n", "count", "num", "number", "total", "std", "stdev", "stderr"})
 OF_MEANS = frozenset({"accuracy", "acc", "mean", "avg", "average", "rate", "overall"})
 OF_ANY_SCORE = frozenset({"score", "reward", "ok", "okay", "success"})  # words of scores that need not be about the answer
 HALLUCINATION = frozenset({"hallucination", "hallucinated"})  # of which an answer that is wrong may be free
@@ -231,8 +234,12 @@ def is_doubtful(truths: Sequence[float | None], agreed: Sequence[float | None]) 
 
 
 def unnamed_grades(columns: Sequence[Column]) -> list[Column]:
-    """Return columns of yes and no that stand among grades, as in ``scores.quality``, but are not named as correctness."""
+    """Return columns of yes and no that stand among grades, as in ``scores.quality``, but are not named as correctness.
+
+    How many grades there are is none.
+    """
     among = [column for column in columns if column.is_two_valued and not roles_of(column.name)]
+    among = [column for column in among if not has_word(column.name, OF_NUMBERS)]
     return [
         column
         for column in among
@@ -249,3 +256,24 @@ def unread_grades(columns: Sequence[Column]) -> list[Column]:
 
 def _holds_objects(column: Column) -> bool:
     return any(text.lstrip("[ ").startswith("{") and text.startswith("[") for text in column.present)
+
+
+def auroc(pairs: Sequence[tuple[float, object]]) -> float | None:
+    """Return how often a right answer is surer than a wrong one; None if there are too few of either.
+
+    >>> auroc([(0.9, 1), (0.8, 1), (0.8, 0), (0.1, 0)] * 5)
+    0.875
+    """
+    right = sum(grade == 1 for _, grade in pairs)
+    wrong = sum(grade == 0 for _, grade in pairs)
+    if min(right, wrong) < MIN_RANKED:
+        return None
+    of_surety: dict[float, Counter[object]] = defaultdict(Counter)
+    for surety, grade in pairs:
+        of_surety[surety][grade] += 1
+    wins, below = 0.0, 0
+    for surety in sorted(of_surety):
+        grades = of_surety[surety]
+        wins += grades[1] * (below + grades[0] / 2)
+        below += grades[0]
+    return wins / (right * wrong)

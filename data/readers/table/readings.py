@@ -6,7 +6,7 @@ that is the same in all rows for what says which answers are right.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
@@ -18,7 +18,7 @@ from clueline.data.plurals import counted
 from clueline.data.readers.table.build import Builder
 from clueline.data.readers.table.cells import truth
 from clueline.data.readers.table.columns import Table
-from clueline.data.readers.table.evidence import is_constant
+from clueline.data.readers.table.evidence import MIN_RANKED, auroc, is_constant
 from clueline.data.readers.table.folders import Names
 from clueline.data.readers.table.guessing import Guesses
 from clueline.data.readers.table.roles import guess_roles
@@ -28,7 +28,6 @@ MAX_READINGS = 24  # that are tried
 MAX_TRIED_ROWS = 5000  # rows by which a reading is judged
 MAX_SAID = 6  # readings whose figures are said
 UNLIKELY_AUROC = 0.35
-MIN_RANKED = 10  # answers of each kind, right and wrong, by which it is judged whether confidences rank them
 TRIED_HINTS = ("column", "words", "respondents", "repeats")  # of problems whose choices can be tried
 
 
@@ -173,7 +172,7 @@ def _figures(builder: Builder, stated: Sequence[tuple[str, str]]) -> Figures | N
         shared=sum(count > 1 for count in answered) / len(answered) if len(by_model) > 1 and names_questions else None,
         accuracy=sum(graded) / len(graded) if graded else None,
         mean_confidence=sum(shares) / len(shares) if shares else None,
-        auroc=_auroc([(surety, row["correct"]) for row in rows if (surety := _surety(row)) is not None]),
+        auroc=auroc([(surety, row["correct"]) for row in rows if (surety := _surety(row)) is not None]),
         are_forecasts=builder.is_forecast,
     )
 
@@ -183,24 +182,3 @@ def _surety(row: Mapping[str, object]) -> float | None:
     if row["confidence"] is not None:
         return float(str(row["confidence"]))
     return next((sign * float(str(row[role])) for role, sign in SCORES.items() if row[role] is not None), None)
-
-
-def _auroc(pairs: Sequence[tuple[float, object]]) -> float | None:
-    """Return how often a right answer is surer than a wrong one; None if there are too few of either.
-
-    >>> _auroc([(0.9, 1), (0.8, 1), (0.8, 0), (0.1, 0)] * 5)
-    0.875
-    """
-    right = sum(grade == 1 for _, grade in pairs)
-    wrong = sum(grade == 0 for _, grade in pairs)
-    if min(right, wrong) < MIN_RANKED:
-        return None
-    of_surety: dict[float, Counter[object]] = defaultdict(Counter)
-    for surety, grade in pairs:
-        of_surety[surety][grade] += 1
-    wins, below = 0.0, 0
-    for surety in sorted(of_surety):
-        grades = of_surety[surety]
-        wins += grades[1] * (below + grades[0] / 2)
-        below += grades[0]
-    return wins / (right * wrong)

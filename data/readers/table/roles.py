@@ -28,6 +28,7 @@ from clueline.data.readers.table.columns import MIN_FITTING, SHORT_ID, Column, T
 from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, UNKNOWN, find_correctness
 from clueline.data.readers.table.evidence import is_answer, is_plain, overlap
 from clueline.data.readers.table.guessing import Guesses, Guessing
+from clueline.data.readers.table.inverted import ask_about_inverted, ask_about_probabilities_of_error
 from clueline.data.readers.table.names import (
     EITHER,
     MODEL_NAME,
@@ -39,6 +40,7 @@ from clueline.data.readers.table.names import (
     SCORE,
     STRONG_CORRECT,
     UNSURE_OUTCOME,
+    has_word,
     roles_of,
     says_nothing,
     tokens,
@@ -423,10 +425,12 @@ def _confidences(state: Guessing) -> None:
     for name in state.roles.get("confidence", ()):
         _ask_what_it_means(state, state.columns[name])
         _turn_to_guess(state, state.columns[name])
+    ask_about_inverted(state)
     shares = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE]
     unnamed = [c for c in shares if says_nothing(c.name) and any(value % 1 for value in c.numbers)]
-    if not state.has_confidence:
+    of_errors = not state.has_confidence and not state.has("outcome") and ask_about_probabilities_of_error(state)
+    if not state.has_confidence and not of_errors:
         _ask_for_confidence(state, unnamed, [c for c in shares if "id" not in tokens(c.name)])
     for column in unnamed if state.has_confidence else ():
         could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
@@ -456,7 +460,7 @@ def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequ
     numeric = [c for c in state.free if c.is_numeric]
     scores = [c for c in numeric if any(map(c.name_says, (SCORE, *SCORES)))]
     mute = [c for c in numeric if c.scale in ("none", "unclear") and says_nothing(c.name) and not c.is_index]
-    shares = [c for c in shares if c not in scores]
+    shares = [c for c in shares if c not in scores and not is_named_grade(c)]
     state.result.offered = state.offered_pattern()
     why = f"; {state.result.offered}" if state.result.offered else ""
     why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
@@ -469,6 +473,15 @@ def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequ
         state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
     else:
         state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def is_named_grade(column: Column) -> bool:
+    """Whether a name is that of a grade, such as ``factual_correctness``, and says nothing of a confidence.
+
+    >>> [is_named_grade(Column(name, ["0.5"])) for name in ("factual_correctness", "conf_correct", "score")]
+    [True, False, False]
+    """
+    return has_word(column.name, STRONG_CORRECT) and not has_word(column.name, CONFIDENT | OPTION_WORDS)
 
 
 def _turn_to_guess(state: Guessing, column: Column) -> None:

@@ -642,3 +642,48 @@ def test_a_folder_of_a_moment_is_below_that_of_the_model(store, tmp_path):
     put(store, tmp_path / "out")
     named = store.snapshot().rows("select dataset, model from runs order by 1, 2")
     assert named == [("rivers-0", "lab/m7"), ("rivers-0", "lab/m8"), ("towns-0", "lab/m7")]
+
+
+# -- which way confidences run -------------------------------------------------------------------------------------------
+
+SURE = [0.8 + n / 400 if RIGHT[n] else 0.4 + n / 100 for n in ROWS]  # wrong answers are surer now and then
+
+
+@pytest.mark.parametrize(
+    "name", ["p_wrong", "error_probability", "prob_incorrect", "not_confident", "doubt", "unsure", "probability of error"]
+)
+@pytest.mark.parametrize(("whole", "sign"), [(1, ""), (100, ""), (100, "%")])
+def test_a_probability_of_an_error_is_asked_about(read, tmp_path, name, whole, sign):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), **{name: lambda n: f"{whole * (1 - SURE[n]):.6g}{sign}"})
+    path = write(tmp_path / "in.csv", rows)
+    (problem,) = asked(read, path)
+    assert problem.choices[0] == f"error_probability={name}"
+    reading = read(path, columns=(("error_probability", name),), model="m")
+    assert [row[1] for row in answers(reading)] == pytest.approx(SURE)
+    (mapping,) = reading.report.mappings
+    assert mapping.roles["error_probability"] == (name,) and "confidence" not in mapping.roles
+    assert [row[1] for row in answers(read(path, mapping=mapping, model="m"))] == pytest.approx(SURE)
+
+
+@pytest.mark.parametrize("name", ["risk", "confidence", "p"])
+@pytest.mark.parametrize("grade", [{"correct": lambda n: int(RIGHT[n])}, {"is_wrong": lambda n: not RIGHT[n]}])
+def test_confidences_that_run_the_other_way_are_asked_about(read, tmp_path, name, grade):
+    path = write(tmp_path / "in.csv", rows_of(**grade, **{name: lambda n: 1 - SURE[n]}))
+    (problem,) = asked(read, path)
+    assert problem.choices[:2] == (f"error_probability={name}", f"uncertainty={name}")
+    assert "wrong answers have higher numbers than right ones" in problem.reason
+    assert mean_confidence(read(path, columns=(("confidence", name),), model="m")) == pytest.approx(1 - sum(SURE) / 40)
+    write(path, rows_of(**grade, **{name: lambda n: SURE[n]}))
+    assert mean_confidence(read(path, model="m")) == pytest.approx(sum(SURE) / 40)
+
+
+def test_what_is_named_after_correctness_is_proposed_as_no_confidence(read, tmp_path):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), factual_correctness=lambda n: n / 41)
+    assert read(write(tmp_path / "in.csv", rows), model="m").runs == [("m", "no confidence")]
+
+
+def test_how_many_graded_is_no_grade(read, tmp_path):
+    rows = rows_of(outputs=lambda n: {"answer": free_text(n), "confidence": 0.5},
+        feedback=lambda n: {"correctness": {"avg": float(RIGHT[n]), "n": 1}})  # fmt: skip
+    (problem,) = asked(read, write(tmp_path / "in.jsonl", rows))
+    assert problem.choices == ("correct=feedback.correctness.avg",)

@@ -79,7 +79,8 @@ These rules decide the rest:
   `value`, as in `scores` or `annotations`, are columns; where they cannot be read beyond doubt, they are asked about.
 - **Right and wrong.** Yes and no in several languages, C and I, ✓ and ✗, 0 and 100, numbers from 0 to 1, or the last `[RESULT]
   1` of a judge. If no column says it, guesses that are labels (letters, yes and no, few classes) are compared with the
-  reference answer, which may be "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two
+  reference answer, which may be "A or B" or end in parentheses; tags such as `<b>` and names of characters such as `&amp;` are no
+  part of answers and categories. Other guesses are graded by Clueline's rules. If one of the two
   names options by letters and the other by numbers or their texts, these are read as letters. Of a list of reference answers,
   each is right.
 - **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,

@@ -23,6 +23,7 @@ from clueline.data.readers.table.cells import (
     listed,
     number,
     truth,
+    without_markup,
 )
 from clueline.data.readers.table.columns import MIN_FITTING, SHORT_ID, Column, Table
 from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, UNKNOWN, find_correctness
@@ -80,7 +81,19 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
     state = Guessing(table, stated, graded)
-    steps = (_read_lists, _flags, _forecast, _chosen, _answers, find_correctness, _options, _confidences, _groups, _questions)
+    steps = (
+        _read_markup,
+        _read_lists,
+        _flags,
+        _forecast,
+        _chosen,
+        _answers,
+        find_correctness,
+        _options,
+        _confidences,
+        _groups,
+        _questions,
+    )
     for step in steps:
         step(state)
     _repeats(state, known=repeats)
@@ -93,6 +106,18 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     names = tuple(name for name, column in state.columns.items() if column.present)
     state.result.mapping = replace(stated, columns=names, roles=state.roles)
     return state.result
+
+
+def _read_markup(state: Guessing) -> None:
+    """Read answers and categories without tags such as those of bold text, and without names of characters in HTML."""
+    named = {column.name: column for role in ("answer", EITHER, "guess", "category") for column in state.named(role)}
+    stated = {name: state.columns[name] for role in ("answer", "guess", "category") for name in state.roles.get(role, ())}
+    for name, column in (named | stated).items():
+        if column.is_list or name == state.result.stated_in:
+            continue
+        cells = [cell and without_markup(cell) for cell in column.cells]
+        if cells != [*column.cells]:
+            state.read_as(name, cells)
 
 
 def _read_lists(state: Guessing) -> None:

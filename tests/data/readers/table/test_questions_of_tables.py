@@ -74,3 +74,16 @@ def test_a_file_of_questions_beside_answers_is_joined_to_them(store, tmp_path, n
         mean for (mean,) in snapshot.rows(f"select avg(correct) from {snapshot.responses(report.runs)} group by run order by 1")
     ]
     assert means == [pytest.approx(80 / 160), pytest.approx(106 / 160)]
+
+
+def test_markup_is_no_part_of_answers_and_categories(store, tmp_path):
+    subjects = ["Arts &amp; Letters", "Law"]
+    rows = [
+        {"id": n, "subject": subjects[n % 2], "answer": f"<b>Town {n}</b>", "prediction": f"Town {n - n % 2}", "confidence": 0.5}
+        for n in range(12)
+    ]
+    report = put(store, write(tmp_path / "quiz.csv", rows), model="m")
+    snapshot = store.snapshot()
+    assert snapshot.rows("select distinct category from questions order by 1") == [("Arts & Letters",), ("Law",)]
+    assert snapshot.rows("select answer from questions where question_id = '3'") == [("Town 3",)]
+    assert snapshot.rows(f"select avg(correct) from {snapshot.responses(report.runs)}") == [(0.5,)]

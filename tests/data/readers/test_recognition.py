@@ -142,3 +142,15 @@ def test_what_no_reader_recognises_is_described(store, tmp_path, name, text, rea
 
 def test_every_format_has_a_file_here():
     assert {*FILES} == {*readers()} - {LAST}
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        ({"score": 0.5, "metrics": {}, "htmls": ["<p>Score: 1</p>"], "convos": [[]]}, "simple-evals"),
+        ({"total_instances": 2, "resolved_ids": ["a"], "unresolved_ids": ["b"]}, "SWE-bench"),
+    ],
+)
+def test_a_harness_without_a_reader_is_named(store, tmp_path, document, named):
+    (reason,) = bundles.reasons(store, write(tmp_path / "in.json", document))
+    assert named in reason and "a table with columns" in reason

@@ -35,6 +35,7 @@ SUMMARIES = {  # first cells of rows below a table that sum it up
     "mittelwert", "summe",
 }  # fmt: skip
 TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
+OUTPUTS, LIKELIHOOD = "model_output", "sum_logits"  # keys of OLMES: what is known of each option, and its log-likelihood
 KIND = "type"  # key of the kinds of records in a log, as those of OpenAI's evals
 SERIES_BY_KEY, MAX_SERIES = "series of rows", 26  # column of rows that stand below one of a few keys each
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
@@ -300,7 +301,7 @@ def _are_objects(values: object) -> bool:
 
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
     records = _of_predictions(records)
-    rows = [flat(_of_chat(record)) for _, record in records]
+    rows = [flat(_of_chat(_with_logits(record))) for _, record in records]
     answered = {row.get(KIND) for row in rows if any({*roles_of_phrase(tokens(key))} & SAID for key in row)}
     answered = answered - {None} or answered  # a record without a kind beside others is about the whole log
     others = Counter(row.get(KIND) for row in rows if answered and row.get(KIND) not in answered)
@@ -346,6 +347,17 @@ def _by_prediction(
 def _has_reference(record: Mapping[str, Any]) -> bool:
     """Whether a record has a reference answer beside a list of answers."""
     return any({*roles_of_phrase(tokens(key))} & {"answer", "either"} for key in record)
+
+
+def _with_logits(record: dict[str, Any]) -> dict[str, Any]:
+    """Give the log-likelihoods of options, as OLMES lists them with other facts of each option, a list of their own."""
+    outputs = record.get(OUTPUTS)
+    if not isinstance(outputs, list) or len(outputs) < 2 or not _are_objects(outputs):
+        return record
+    logits = [entry.get(LIKELIHOOD) for entry in outputs]
+    if not all(isinstance(value, int | float) for value in logits):
+        return record
+    return {key: value for key, value in record.items() if key != OUTPUTS} | {"option logits": logits}
 
 
 def _of_chat(record: dict[str, Any]) -> dict[str, Any]:

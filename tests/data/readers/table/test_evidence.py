@@ -1,6 +1,7 @@
 """What says which answers are right, and on which scale confidences are: no other figure in silence, but a question."""
 
 import json
+import math
 import shlex
 
 import pytest
@@ -687,3 +688,23 @@ def test_how_many_graded_is_no_grade(read, tmp_path):
         feedback=lambda n: {"correctness": {"avg": float(RIGHT[n]), "n": 1}})  # fmt: skip
     (problem,) = asked(read, write(tmp_path / "in.jsonl", rows))
     assert problem.choices == ("correct=feedback.correctness.avg",)
+
+
+def prediction_of_olmes(n):
+    best = n % 4 if RIGHT[n] else (n + 1) % 4
+    outputs = [
+        {"sum_logits": -0.5 if option == best else -2.0, "num_tokens": 2, "is_greedy": option == best} for option in range(4)
+    ]
+    metrics = {"predicted_index_raw": best, "acc_raw": int(RIGHT[n]), "acc_per_token": int(RIGHT[n])}
+    return {"doc_id": n, "native_id": f"x{n}", "metrics": metrics, "model_output": outputs, "label": n % 4,
+        "task_hash": "a", "model_hash": "b"}  # fmt: skip
+
+
+def test_likelihoods_of_options_in_a_list_of_objects_are_confidences(read, tmp_path):
+    path = write(tmp_path / "predictions.jsonl", [prediction_of_olmes(n) for n in ROWS])
+    reading = read(path, model="m")
+    assert (right(reading), reading.runs) == (RIGHT, [("m", "options")])
+    share = math.exp(-0.5) / (math.exp(-0.5) + 3 * math.exp(-2.0))
+    whole = [json.loads(options) for (options,) in reading.rows("select options from responses_read")]
+    assert [max(shares.values()) for shares in whole] == pytest.approx([share] * 40)
+    assert reading.rows("select distinct category from questions_read") == [(None,)]

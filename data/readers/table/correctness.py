@@ -36,6 +36,7 @@ from clueline.data.readers.table.guessing import Guessing
 from clueline.data.readers.table.names import OF_FIGURES, OF_PERSONS, OTHERS_CORRECT, has_word, roles_of, says_nothing, tokens
 
 MAX_REFUTED = 0.02  # share of answers of which texts may refute the grade, as graders and those who type do err
+MIN_CONSTANT = 20  # answers from which it is said that all are graded alike
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words of columns that hold no answers: those of intervals, and of people.
 NO_ANSWERS = OF_PERSONS | {"lower", "upper", "low", "high", "interval", "person", "people", "rater"}
@@ -151,6 +152,8 @@ def _take_named(state: Guessing, candidates: Sequence[Column]) -> None:
 def _take(state: Guessing, grading: Grading, why: str) -> None:
     """Take a column that grades, unless it contradicts what comparing texts shows."""
     guess, reference, column = state.column("guess"), state.column("answer"), grading.column
+    if is_constant(grading.truths) and len(column.present) >= MIN_CONSTANT:
+        state.result.notes.append(f"{grading.figure}: {column.name} says the same of all answers")
     by_text = compared(guess, reference)
     if guess is None or reference is None or by_text is None:
         state.take(grading.role, column.name, why)

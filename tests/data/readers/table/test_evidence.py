@@ -155,7 +155,9 @@ def test_a_constant_grade_that_nothing_contradicts_counts(read, tmp_path, grade)
     rows = rows_of(
         gold=lambda n: f"Lake {n}", prediction=lambda n: f"the lake {n} or so", correct=lambda n: grade, confidence=confidence
     )
-    assert right(read(write(tmp_path / "in.csv", rows), model="m")) == [grade] * 40
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == [grade] * 40
+    assert any("says the same of all answers" in warning for warning in reading.report.warnings)
 
 
 LABELLED = {"gold": lambda n: "AB"[n % 2], "prediction": lambda n: "AB"[(n + (not RIGHT[n])) % 2]}

@@ -13,7 +13,7 @@ OF_ERROR = {"wrong", "error", "incorrect", "err", "false", "mistake", "hallucina
 OF_PROBABILITY = {"p", "prob", "proba", "probability", "chance", "likelihood", "risk"}
 OF_DOUBT = {"doubt", "unsure", "unconfident", "diffidence"}  # words that say by themselves that a high number is little sure
 OF_CONFIDENCE = {"confident", "confidence", "sure", "certain"}
-MOST_INVERTED = 0.4  # AUROC from which confidences may run the other way, if chance does not explain it
+MAX_INVERTED = 0.4  # AUROC from which confidences may run the other way, if chance does not explain it
 ERRORS = 2  # standard errors of an AUROC that chance explains
 ROLES_OF_INVERTED = (ERROR_PROBABILITY, "uncertainty", "attribute")
 
@@ -56,7 +56,7 @@ def ask_about_inverted(state: Guessing) -> None:
         ]
         counts = [sum(grade == value for _, grade in pairs) for value in (0, 1)]
         ranked = auroc(pairs)
-        if ranked is None or ranked >= MOST_INVERTED:
+        if ranked is None or ranked >= MAX_INVERTED:
             continue
         error = ((counts[0] + counts[1] + 1) / (12 * counts[0] * counts[1])) ** 0.5
         if ranked < 0.5 - ERRORS * error:

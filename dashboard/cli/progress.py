@@ -150,11 +150,12 @@ def refusal(refused: Refused, done: str) -> CommandRefused:
 def _complete_command(problems: Sequence[Problem]) -> str | None:
     """Return the command that was given, with the options that answer what was asked; None if nothing can be answered so.
 
-    Of several columns that could be meant, the first is named, and the others below it.
+    Of several columns that could be meant, the first is named, and the others below it. No command reads doubtful numbers as
+    percentages: 0.9 would become 0.9 %.
     """
     asked = [problem for problem in problems if problem.choices]
     repeated = any(problem.hint == "repeats" for problem in problems)
-    known = ("column", "words", "percent", "repeats", "respondents")
+    known = ("column", "words", "repeats", "respondents")
     if not (asked or repeated) or any(problem.hint not in known for problem in problems):
         return None
     options, others = [], []
@@ -167,7 +168,6 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
     if repeated:
         options += [] if options else ["--repeats", REPEATS[0]]
         others += [f"--repeats {repeats}" for repeats in REPEATS if repeats not in options]
-    options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
     lines = [f"For example: clueline {shlex.join([*click.get_current_context().meta['clueline.arguments'], *options])}"]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")

@@ -30,6 +30,7 @@ from clueline.data.store.scopes import Viewer, of_owner
 
 # Roles of confidences on other scales than from 0 to 1, by the maximum, by which their numbers are divided.
 SCALES = {top: f"confidence_of_{top}" for top in (4, 5, 6, 7, 10, 20, 50, 100)}
+ERROR_PROBABILITY = "error_probability"  # role of probabilities that the answer is wrong
 # What a column can be. Several columns can be confidences, scores, options or attributes; each other role has one.
 ROLES = {
     "question_id": "names the question",
@@ -42,6 +43,7 @@ ROLES = {
     "wrong": "whether the answer is wrong",
     "confidence": "how sure the model is, from 0 to 1, in percent or in words",
     **{role: f"how sure the model is, in numbers up to {top}" for top, role in SCALES.items()},
+    ERROR_PROBABILITY: "how probable it is that the answer is wrong, from 0 to 1 or in percent: the confidence is the rest",
     "certainty": "a number that is no probability, the greater the surer the model is, such as a logit",
     "uncertainty": "a number that is no probability, the smaller the surer the model is, such as an entropy",
     "options": "the probability of the option that the column is named after",
@@ -56,9 +58,12 @@ ROLES = {
     "parsed": "whether an answer could be read",
     "failed": "whether the call failed",
     "abstained": "whether the model declined to answer",
+    "cluster": "what several questions share, such as their passage: an attribute of the question, by which intervals can go",
+    "question_attribute": "anything else that is known of the question",
     "attribute": "anything else",
 }
-SEVERAL = ("confidence", *SCALES.values(), *SCORES, "options", "attribute")
+OF_QUESTIONS = ("cluster", "question_attribute")  # roles of columns that have one value for each question
+SEVERAL = ("confidence", *SCALES.values(), ERROR_PROBABILITY, *SCORES, "options", *OF_QUESTIONS, "attribute")
 UNSTATED_SHARE = "none"  # what a word means that stands for a confidence that was not stated, such as -1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import lzma
 import os
@@ -11,7 +12,7 @@ import struct
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +51,21 @@ def files_below(folder: Path, *endings: str) -> Iterator[Path]:
         chosen = (name for name in names if name.lower().endswith(endings or "") and not name.startswith("."))
         paths += filter(os.path.isfile, (os.path.join(place, name) for name in chosen))
     yield from map(Path, sorted(paths, key=lambda path: path.split(os.sep)))
+
+
+def without_copies(files: Sequence[Incoming]) -> tuple[list[Incoming], list[str]]:
+    """Return files without those that equal an earlier one byte by byte, and a sentence about each of these."""
+    first: dict[bytes, str] = {}
+    kept, sentences = [], []
+    for file in files:
+        with file.path.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").digest()
+        if digest in first:
+            sentences.append(f"{file.name}: the same as {first[digest]}, read once")
+        else:
+            first[digest] = file.name
+            kept.append(file)
+    return kept, sentences
 
 
 def beginning(path: Path) -> bytes:

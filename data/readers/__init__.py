@@ -60,6 +60,17 @@ def formats() -> list[Format]:
     return sorted((reader.FORMAT for reader in readers().values()), key=lambda f: (f.key not in first, f.key))
 
 
+# Files of harnesses without a reader, by keys of the document: what they are, and what works instead.
+WITHOUT_READER = {
+    frozenset(
+        {"htmls", "convos"}
+    ): "results of simple-evals, which have the grade of an answer only as HTML; a table with columns "
+    "question, prediction and correct works",
+    frozenset(
+        {"resolved_ids", "unresolved_ids"}
+    ): "a report of SWE-bench, which lists instances and no answers or confidences; a table with columns id and correct works",
+}
+RELEASE = "release"  # the reader of folders of which each part is of another format
 LAST = "table"  # the reader of files that no other reader recognises
 # Readers that recognise a file by columns that tables of other projects may also have.
 BY_COMMON_COLUMNS = {"responses", "lifeeval", "forecasts"}
@@ -75,6 +86,9 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
     if not matches and (reader := _reader_of_list(incoming)):
         return reader
+    release: Any = readers()[RELEASE]  # which alone has ``holds_other_formats``
+    if not matches and release.holds_other_formats(incoming, readers()[LAST].recognises):
+        return cast(Reader, release)
     others = {reader.FORMAT.key for reader in matches}
     table: Any = readers()[LAST]  # which alone has ``takes``, ``is_stated`` and ``is_incomplete``
     if (
@@ -93,6 +107,8 @@ def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> R
     if matches:
         keys = ", ".join(sorted(reader.FORMAT.key for reader in matches))
         raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
+    if named := _without_reader(incoming):
+        raise refuse(incoming.name, f"this is {named}", hint="format")
     reason = f"the format is not recognised ({_content(incoming)}); this version reads: {known}"
     offers = [f"{offer}; name it to use it." for offer in offers_of(incoming.name, incoming.columns, options.offered)]
     raise Refused([Problem(incoming.name, None, None, None, reason, "format")], advice=offers)
@@ -108,6 +124,13 @@ def _reader_of_list(incoming: Incoming) -> Reader | None:
     incoming.file = lines.file
     incoming.staging.report.lines.append(f"{incoming.name}: one JSON list, whose entries are counted as lines")
     return matches[0]
+
+
+def _without_reader(incoming: Incoming) -> str | None:
+    """Return what a file of a harness without a reader is; None for any other file."""
+    document = incoming.document
+    keys = document.keys() if isinstance(document, dict) else set()
+    return next((what for named, what in WITHOUT_READER.items() if named <= keys), None)
 
 
 def _is_other_document(incoming: Incoming) -> bool:

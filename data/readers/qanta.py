@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from clueline.data.duckdb_and_polars import execute_with
-from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below
+from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below, without_copies
 from clueline.data.importing.report import Problem, refuse
 from clueline.data.importing.staging import ImportOptions, RunKey, Staging
 from clueline.data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
@@ -80,6 +80,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         reason = "neither a packet (qid, tokens) nor a run (qid, run_outputs) nor plays (nano, reveal_fraction)"
         raise incoming.unreadable or refuse(incoming.name, reason)
     dataset = options.dataset or DATASET
+    for kind in ("packet", "plays"):
+        kinds[kind], copies = without_copies(kinds[kind])
+        staging.report.lines += copies
     if packets := kinds["packet"]:
         title = options.title or "QANTA challenge"
         staging.add_dataset(incoming.name, dataset, kind="incremental", title=title, source="QANTA challenge, as released")

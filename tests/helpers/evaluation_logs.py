@@ -164,3 +164,22 @@ def evaluation_record(name, /, right=True, guess="Nile", **changes):
         "evaluation": {"score": float(right), "is_correct": right}, "metadata": {"subject": "geography"},
     }  # fmt: skip
     return row | changes
+
+
+def lighteval_detail(n, *, metric, logprobs=(), gold=0, text=None):
+    """Return one row of the details of lighteval."""
+    doc = {"query": f"Which is {n}?", "choices": [f" {town} {n}" for town in ("Oslo", "Rome", "Bonn", "Riga")],
+        "gold_index": [gold], "id": str(n), "task_name": "quiz|0", "num_asked_few_shots": 0}  # fmt: skip
+    response = {"text": [] if text is None else [text], "logprobs": [*logprobs], "truncated_tokens_count": 0}
+    return {"doc": doc, "metric": metric, "model_response": response}
+
+
+def rollout(n, *, reward, metrics=None):
+    """Return one row of the results of verifiers."""
+    completion = f"Let me see.\nAnswer: {n}\nConfidence: 75%"
+    prompt = [{"role": "user", "content": f"Which is {n}?"}]
+    return {
+        "example_id": n, "prompt": prompt, "completion": [{"role": "assistant", "content": completion}], "answer": str(n),
+        "info": {}, "reward": reward, "error": None, "timing": {"total_ms": 12.0}, "is_completed": True, "is_truncated": False,
+        "metrics": metrics or {}, "token_usage": {"input_tokens": 5, "output_tokens": 9},
+    }  # fmt: skip

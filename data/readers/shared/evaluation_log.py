@@ -23,7 +23,15 @@ from clueline.data.duckdb_and_polars import literal
 from clueline.data.importing.column_mapping import TRIED, BadMapping, excerpt, read_pattern, usual_pattern
 from clueline.data.importing.report import Hint, Problem, Refused, refuse
 from clueline.data.importing.staging import CONTENT, UNSTATED, ImportOptions, RunKey, Staging
-from clueline.data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, Column, responses_columns
+from clueline.data.importing.table_contract import (
+    CLUES,
+    GRADE_PREFIX,
+    MAX_SHOWN_LENGTH,
+    QUESTIONS,
+    Column,
+    grade_columns,
+    responses_columns,
+)
 from clueline.data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import State
@@ -118,12 +126,14 @@ class EvaluationLog:
         sample: str | None = None,
         clue: int = 0,
         output: str | None = None,
+        gradings: Mapping[str, object] | None = None,
     ) -> None:
         """Add an answer; the columns are those of responses. Guess, confidence and ``correct`` are as the log states them.
 
         ``place`` says in words where the answer is in the log. Without ``model``, it is that of the log. ``sample`` names one of
         several answers to the question. ``state`` is None for an answer with a confidence, and for a ``failed`` call. ``clue`` is
-        the number of the moment, from 0. ``output`` is what the model wrote, which may state a confidence.
+        the number of the moment, from 0. ``output`` is what the model wrote, which may state a confidence. ``gradings`` are
+        grades of others, by the name of the grading.
         """
         place = place[:MAX_SHOWN_LENGTH]
         self._outputs.append(clean(excerpt(output)) if output and state == "no_confidence" else None)
@@ -132,7 +142,7 @@ class EvaluationLog:
             "guess": clean(guess), "confidence": _cell(confidence), "token_logprobs": token_logprobs,
             "options": clean(json.dumps(options, ensure_ascii=False)) if options else None,
             "correct": _cell(correct), "failed": failed, "state": state, "place": place, "sample": clean(sample),
-            "clue": str(clue),
+            "clue": str(clue), **{GRADE_PREFIX + name: _cell(grade) for name, grade in (gradings or {}).items()},
         })  # fmt: skip
 
     def add_forecast(
@@ -166,8 +176,11 @@ class EvaluationLog:
         for (stated_model, elicitation, reason), rows in self._skipped.items():
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
             staging.skip(key, {reason: rows})
-        file = staging.add_rows(self.name, pl.DataFrame(self._answers, schema=ANSWER_SCHEMA, orient="row"))
-        staging.load(file, responses_columns(percent=options.percent or self.percent))
+        further = sorted({column for answer in self._answers for column in answer if column.startswith(GRADE_PREFIX)})
+        answers = [dict.fromkeys(further) | answer for answer in self._answers]
+        schema = ANSWER_SCHEMA | dict.fromkeys(further, pl.String)
+        file = staging.add_rows(self.name, pl.DataFrame(answers, schema=schema, orient="row"))
+        staging.load(file, (*responses_columns(percent=options.percent or self.percent), *grade_columns(further)))
         models, elicitations = (sorted({str(answer[key]) for answer in self._answers}) for key in ("model", "elicitation"))
         if options.elicitation and len(elicitations) > 1:
             seen = ", ".join(elicitations)
@@ -182,6 +195,7 @@ class EvaluationLog:
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
                 guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
         )
+        staging.add_grades(file, further)
         if self.date:
             runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
             staging.add_dates(self.name, {RunKey(self.dataset, *run): self.date for run in sorted(runs)})

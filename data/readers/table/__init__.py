@@ -22,6 +22,7 @@ from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
 from clueline.data.readers.table.folders import Names, names_by_path
 from clueline.data.readers.table.names import EITHER
 from clueline.data.readers.table.read import TOO_LARGE, is_one_object, read_tables
+from clueline.data.readers.table.readings import propose
 from clueline.data.readers.table.roles import Guesses, guess_roles
 from clueline.data.store.answer_states import SCORES
 
@@ -33,10 +34,12 @@ FORMAT = Format(
     becomes="A dataset of its questions, unless a dataset has them already, and a run for each model, confidence and day",
     rules="""
 The report lists every column with its role, and why it has it. What the table does not show for certain is asked, never guessed.
+Each answer that is proposed was tried, and is said with the figures that it gives.
 These rules decide the rest:
 
 - **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. A column such as
-  `question` holds ids if its values are short words with a digit, such as `q1`. If a dataset
+  `question` holds ids if its values are short words with a digit, such as `q1`. A text that has several reference answers
+  names no question: a column that numbers the rows does, such as `index`, or you are asked. If a dataset
   has the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created,
   named after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is
   `forecast`. A dataset that came from a table gets the questions that a later table adds. In a folder, tables with the same
@@ -56,6 +59,9 @@ These rules decide the rest:
   -1, which may stand for a confidence that was not stated. Blank cells and NaN are answers without a confidence. A column that
   is above one half exactly where one of two answers is guessed, as `predict_proba` writes it, is the probability of that
   answer, and is turned to the guess.
+  The probability that an answer is wrong, such as `p_wrong` or `doubt`, is asked about, and so are numbers that are so much
+  higher for wrong answers than for right ones that chance does not explain it; as `error_probability`, 1 minus each is the
+  confidence.
 - **Options.** Columns named after the options, which add up to 1, are a distribution, and so is a column such as `probs` with
   lists of them. Of two options, one column is enough. Logits and log-probabilities of options, such as `logit_0` and `logit_1`
   or lists in `logits`, become probabilities by softmax. The confidence is the probability of the option that was chosen or, if
@@ -64,14 +70,17 @@ These rules decide the rest:
   says whether it is high or low where the model is sure. It is kept as it is, and only metrics of order count it.
 - **Evidence of right and wrong.** Flags are read with their negation: `is_not_attempted`, `unanswered` and `did_not_attempt`
   say what was not answered, `incorrect` and `not_correct` what is wrong, `unparsed` what could not be read. Columns that grade
-  and contradict each other are asked about, with what each gives. A column that says the same of all answers is never taken
+  and contradict each other are asked about, with what each gives. So is one that the texts refute in more than one row of fifty
+  (a guess that is the reference answer is called wrong, or another label is called right), and an accuracy that the file states
+  but its answers do not have. A column that says the same of all answers is never taken
   because it agrees with texts; if its name says that it grades, and comparing texts tells right answers from wrong ones, it is
   asked about. Nor is a count of tokens, a list of options or the name of a file taken for an answer, a question or a grade, or
   a figure of the whole file for the grade of an answer. Grades in a list in each row, with a `name` and a `score` or
   `value`, as in `scores` or `annotations`, are columns; where they cannot be read beyond doubt, they are asked about.
 - **Right and wrong.** Yes and no in several languages, C and I, ✓ and ✗, 0 and 100, numbers from 0 to 1, or the last `[RESULT]
   1` of a judge. If no column says it, guesses that are labels (letters, yes and no, few classes) are compared with the
-  reference answer, which may be "A or B" or end in parentheses. Other guesses are graded by Clueline's rules. If one of the two
+  reference answer, which may be "A or B" or end in parentheses; tags such as `<b>` and names of characters such as `&amp;` are no
+  part of answers and categories. Other guesses are graded by Clueline's rules. If one of the two
   names options by letters and the other by numbers or their texts, these are read as letters. Of a list of reference answers,
   each is right.
 - **Rows.** A table with a row for each cell, its name in a column `variable` (or `metric`, `measure`, `field`) and its `value`,
@@ -81,7 +90,8 @@ These rules decide the rest:
   JSON in a column of outputs are columns. Where a JSON document has rows below several keys, their keys are a column: models,
   or you are asked. JSON files with one answer each are the rows of one table, also if an answer has a list of sources or
   samples. A table of questions beside tables of answers is joined to these by the ids, and its further columns are attributes
-  of questions; so is a column of passages or documents that several questions share.
+  of questions; so is a column of passages or documents that several questions share, and what is stated as `cluster` or
+  `question_attribute`.
 - **Large files.** Of a CSV in UTF-8 of more than 256 MB, half a megabyte from all its parts shows which column is what, and the
   cells are then read in place, if there are columns of question ids, of right and wrong, and of confidences in numbers, and no
   other roles than question, choices, answer, category, guess, model, elicitation, sample and attributes. A cell that
@@ -349,7 +359,8 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
         staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
         if guesses.unclear:
             ways_out = [f"{offer}; name it to use it." for offer in offers]
-            raise Refused(guesses.unclear, advice=ways_out, tables=[_first_rows(table, guesses)])
+            proposal = propose(table, stated, options, names, guesses)
+            raise Refused(proposal.problems, advice=[*proposal.sentences, *ways_out], tables=[_first_rows(table, guesses)])
         staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
         for offer in offers:
             staging.report.warn(offer, "mapping")

@@ -14,7 +14,7 @@ import polars as pl
 
 from clueline.data.dataset_kinds import FORECAST, NO, YES
 from clueline.data.duckdb_and_polars import frame, literal
-from clueline.data.importing.column_mapping import BadMapping, read_pattern
+from clueline.data.importing.column_mapping import OF_QUESTIONS, BadMapping, read_pattern
 from clueline.data.importing.report import NEW_DATASET, Hint, Problem, Refused, refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
 from clueline.data.importing.table_contract import (
@@ -338,8 +338,10 @@ class Builder:
         """Return the columns that become attributes of questions, and of responses.
 
         An attribute of questions has one value for each of them, although they are answered several times, or is named after
-        what several questions share, such as a passage. Those in ``taken`` are attributes of responses already.
+        what several questions share, such as a passage, or is stated to be one. Those in ``taken`` are attributes of responses
+        already.
         """
+        stated = [name for role in OF_QUESTIONS for name in self.mapping.roles.get(role, ())]
         names = [name for role in ("attribute", "threshold") for name in self.mapping.roles.get(role, ())]
         known = (name for name in names if name in self.table.of_questions or self.groups_questions(name, ids))
         of_questions = [name for name in known if safe_name(name) not in taken]
@@ -348,7 +350,23 @@ class Builder:
             varies = len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1
             if varies and safe_name(name) not in taken and name not in of_questions:
                 of_questions.append(name)
-        return of_questions, [name for name in names if name not in of_questions]
+        return [*stated, *of_questions], [name for name in names if name not in of_questions]
+
+    def attribute_problems(self, ids: Sequence[str], taken: Set[str]) -> list[Problem]:
+        """Return why columns that are stated to say something of the question cannot: a question has two of their values."""
+        problems = []
+        for name in (name for role in OF_QUESTIONS for name in self.mapping.roles.get(role, ())):
+            if safe_name(name) in taken:
+                reason = "in this dataset, this is an attribute of responses already; give the column another name"
+                problems.append(Problem(self.table.name, 1, name, None, reason))
+                continue
+            first: dict[str, str] = {}
+            for n, text in enumerate(map(given, self.table.columns[name])):
+                if text is not None and first.setdefault(ids[n], text) != text:
+                    reason = f"question {ids[n]!r} has several values here, so this says nothing of the question"
+                    problems.append(Problem(self.table.name, None, name, text[:80], reason, row=self.table.places[n]))
+                    break
+        return problems
 
     def groups_questions(self, name: str, ids: Sequence[str]) -> bool:
         """Whether a column says which passage, or the like, a question is about: one for each question, shared by several."""
@@ -386,7 +404,11 @@ def _stage_questions(
         renamed |= {(dataset, question): known for question, known in known_ids.items()}
     if staging.report.problems:
         return None
-    of_questions, of_responses = builder.attributes(ids, _attributes_of_responses(staging, homes.values()))
+    taken = _attributes_of_responses(staging, homes.values())
+    if problems := builder.attribute_problems(ids, taken):
+        staging.report.problems += problems
+        return None
+    of_questions, of_responses = builder.attributes(ids, taken)
     for dataset, asked in questions.items():
         asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
         for name in of_questions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 from clueline.data.readers.shared.evaluation_log import parsed
 
+TAG = re.compile(r"</?(?:b|i|u|em|strong|sub|sup|span|p|br)\s*/?>", re.IGNORECASE)
 MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "#n/a", "-"}
 NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?) ?(%?)")
 OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?) ?(?:/|out of|von) ?(10|100)")
@@ -48,6 +50,18 @@ def given(cell: str | None) -> str | None:
     """
     text = (cell or "").strip()
     return None if text.lower() in MISSING else text
+
+
+def without_markup(text: str) -> str:
+    """Return a text without the tags of bold and the like, and with characters in place of their names in HTML.
+
+    What would be nothing without them stays as it is.
+
+    >>> without_markup("<b>Rome</b>"), without_markup("Arts &amp; Letters"), without_markup("<b>"), without_markup("a < b")
+    ('Rome', 'Arts & Letters', '<b>', 'a < b')
+    """
+    plain = html.unescape(TAG.sub("", text)).strip() if "<" in text or "&" in text else text
+    return plain or text
 
 
 def flat(record: dict[str, Any]) -> dict[str, str | None]:

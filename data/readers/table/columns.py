@@ -15,6 +15,7 @@ MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others 
 MAX_WORDS = 15  # different words of confidence in a column
 SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
 OF_TEXTS = {"guess", "answer", "either", "question"}  # roles of columns of what was asked and answered
+OF_HASHES = frozenset({"hash", "hashes", "sha", "checksum", "digest"})
 ENDINGS = "json|jsonl|csv|tsv|txt|md|html?|xml|ya?ml|parquet|log|pdf|png|jpe?g|gif|wav|mp[34]|py"
 FILE_NAME = re.compile(rf"[^\s?]*[\w-]\.(?:{ENDINGS})", re.IGNORECASE)
 SHORT_ID = re.compile(r"(?=.*\d)[\w.:/#-]{1,40}")
@@ -113,6 +114,17 @@ class Column:
         return "percent" if max(plain) > SURELY_PERCENT and not fractions else "unclear"
 
     @property
+    def complements(self) -> list[str | None]:
+        """The cells with 1, or 100 %, minus each share in their place."""
+        whole = 100 if self.scale == "percent" else 1
+        turned = []
+        for text in self.texts:
+            numeral = None if text is None else number(text)
+            rest = (100 if numeral[1] else whole) - numeral[0] if numeral else 0
+            turned.append(f"{rest:.12g}{'%' if numeral[1] else ''}" if numeral else text)
+        return turned
+
+    @property
     def points(self) -> list[str]:
         """The points of a scale, such as 1 to 5, in their order; empty if these numbers are none."""
         values = {text: float(text) for text in self.distinct if text != self.filler and text.isdecimal()}
@@ -142,9 +154,12 @@ class Column:
     def name_says(self, role: str) -> float:
         """How strongly the name suggests a role, 0 if not or if it suggests another one more strongly.
 
-        A name that counts or locates something names neither a text nor a grade, and one among measures no text.
+        A name that counts or locates something names neither a text nor a grade, and one among measures no text. That of a hash
+        names nothing.
         """
         roles = roles_of(self.name)
+        if has_word(self.name, OF_HASHES):
+            return 0
         if role in (OF_TEXTS | {"correct", "wrong"}) and has_word(self.name, OF_COUNTS_AND_FILES):
             return 0
         if role in OF_TEXTS and self.holds_file_names:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import VERDICTS, agree, answer, are_labels, number
 from clueline.data.readers.table.columns import Column
 from clueline.data.readers.table.evidence import (
@@ -13,25 +14,33 @@ from clueline.data.readers.table.evidence import (
     compared,
     contradicting,
     different,
+    differing_figure,
+    figures_of,
     grading_of,
     is_aggregate,
     is_answer,
+    is_constant,
     is_doubtful,
     is_plain,
     of_errors,
     overlap,
     pairs_of,
     proves,
+    refuted,
     right_of,
+    says_wrong,
     unnamed_grades,
     unread_grades,
 )
 from clueline.data.readers.table.guessing import Guessing
 from clueline.data.readers.table.names import OF_FIGURES, OF_PERSONS, OTHERS_CORRECT, has_word, roles_of, says_nothing, tokens
 
+MAX_REFUTED = 0.02  # share of answers of which texts may refute the grade, as graders and those who type do err
+MIN_CONSTANT = 20  # answers from which it is said that all are graded alike
 MIN_COMPARED = 10  # guesses of which one at least should be right
 # Words of columns that hold no answers: those of intervals, and of people.
 NO_ANSWERS = OF_PERSONS | {"lower", "upper", "low", "high", "interval", "person", "people", "rater"}
+LETTERS_OF_GRADES = {"A": "1", "B": "0", "C": "none"}  # correct, incorrect, not attempted
 REWARDS = frozenset({"reward", "rewards"})  # words of grades that need not be right or wrong
 OF_GROUPS = ("model", "dataset", "category", "sample")  # roles of columns of which a figure may be repeated in each row
 OUTCOME_OR_GRADE = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
@@ -44,19 +53,54 @@ def find_correctness(state: Guessing) -> None:
     if state.has("correct", "wrong", "outcome") or state.asked_outcome:
         return
     groups = [column for column in state.free if any(map(column.name_says, OF_GROUPS))]
+    figures = figures_of(state.free, groups)
+    _find(state, groups)
+    _check_figures(state, figures)
+
+
+def _find(state: Guessing, groups: Sequence[Column]) -> None:
     of_answers = [column for column in state.named("correct", OTHERS_CORRECT) if not is_aggregate(column, groups)]
-    candidates = candidates_of(of_answers)
+    candidates = candidates_of(of_answers, _answered(state))
     agreed = _agreement(state)
     gradings = [*map(grading_of, candidates), *of_errors([c for c in state.named("wrong") if c.is_two_valued])]
     if candidates and (rows := contradicting(gradings, _answered(state))):
         _ask_which_counts(state, gradings, rows)
-    elif proven := _proven(state, of_answers, agreed):
+    elif (proven := _proven(state, of_answers, agreed)) and _all_say(proven, candidates):
         guess, reference = (state.roles[role][0] for role in ("guess", "answer"))
         state.take("correct", proven.name, f"it says yes exactly where {guess} is {reference}")
     elif candidates:
-        _take_named(state, candidates, agreed)
+        _take_named(state, candidates)
     else:
         _find_unnamed(state, of_answers, agreed)
+
+
+def _all_say(proven: Column, candidates: Sequence[Column]) -> bool:
+    """Whether all columns that are named after correctness say what a column says that agrees with texts."""
+    return not contradicting([*map(grading_of, (proven, *candidates))], [True] * len(proven.texts))
+
+
+def _check_figures(state: Guessing, figures: Sequence[Column]) -> None:
+    """Ask where the file states an accuracy that its answers do not have: either is another thing than it seems to be."""
+    truths = _truths(state)
+    for column in figures if truths and not state.result.unclear else ():
+        if differing := differing_figure(column, truths):
+            stated, own = differing
+            reason = f"it states the accuracy {stated:g}, but the answers that are read have {own:.4g}: is it of something else?"
+            others = [f"correct={name}" for name in _others_that_grade(state)]
+            state.ask(reason, ["attribute"], [column], choices=others)
+
+
+def _others_that_grade(state: Guessing) -> list[str]:
+    return [column.name for column in state.free if column.is_two_valued and not is_constant(column.truths)]
+
+
+def _truths(state: Guessing) -> list[float | None]:
+    """Return which answers are right as far as columns say so or labels agree; empty if that is not known yet."""
+    if column := state.column("correct"):
+        return column.truths if column.says_truth else []
+    if column := state.column("wrong"):
+        return grading_of(column).truths if says_wrong(column) else [value and 1 - value for value in column.truths]
+    return list(_agreement(state) or [])
 
 
 def _read_percentages(state: Guessing) -> None:
@@ -92,47 +136,54 @@ def _proven(state: Guessing, of_answers: Sequence[Column], agreed: Sequence[floa
     return next((column for column in columns if proves(column, agreed or ())), None)
 
 
-def _take_named(state: Guessing, candidates: Sequence[Column], agreed: Sequence[float | None] | None) -> None:
-    """Take the column whose name says that it grades, unless it may be a figure of many answers, or the same for all of them."""
-    (column, *others), guess, reference = candidates, state.column("guess"), state.column("answer")
+def _take_named(state: Guessing, candidates: Sequence[Column]) -> None:
+    """Take the column whose name says that it grades, unless it may be a figure of many answers, or texts refute it."""
+    column, *others = candidates
     figures = [c for c in state.free if has_word(c.name, OF_FIGURES) and c.is_numeric]
-    by_text = compared(guess, reference)
     if figures and not any(column.is_two_valued for column in candidates):
         answers = "this looks like a figure of many answers; a table of answers has a row for each"
         state.ask(f"with {figures[0].name} beside it, {answers}", ("correct", "attribute"), [column])
     elif others:
         _ask_which_counts(state, [*map(grading_of, candidates)], 0)
-    elif guess and reference and by_text and is_doubtful(column, by_text):
-        figures_of_both = f"{right_of(column.truths)}; by comparing {guess.name} and {reference.name}, {right_of(by_text)}"
-        state.ask(f"by this column, {figures_of_both}: which one counts?", ("correct", "attribute"), [column])
     else:
-        state.take("correct", column.name, "by its name, and it says right or wrong")
-        _note_contradiction(state, column, agreed)
+        _take(state, grading_of(column), "by its name, and it says right or wrong")
 
 
-def _note_contradiction(state: Guessing, column: Column, agreed: Sequence[float | None] | None) -> None:
-    pairs = zip(column.truths, agreed or (), strict=False)
-    if contradicted := sum(None not in pair and pair[0] != pair[1] for pair in pairs):
-        guess, reference = (state.roles[role][0] for role in ("guess", "answer"))
-        how = f"contradicts the comparison of {guess} and {reference} in {contradicted:,} rows"
-        state.result.notes.append(f"{column.name} {how}")
+def _take(state: Guessing, grading: Grading, why: str) -> None:
+    """Take a column that grades, unless it contradicts what comparing texts shows."""
+    guess, reference, column = state.column("guess"), state.column("answer"), grading.column
+    if is_constant(grading.truths) and len(column.present) >= MIN_CONSTANT:
+        state.result.notes.append(f"{grading.figure}: {column.name} says the same of all answers")
+    by_text = compared(guess, reference)
+    if guess is None or reference is None or by_text is None:
+        state.take(grading.role, column.name, why)
+        return
+    by_comparing = f"by comparing {guess.name} and {reference.name}, {right_of(by_text)}"
+    of_rows = refuted(grading.truths, guess, reference, _answered(state))
+    differ = f"; they contradict each other in {counted(sum(of_rows), 'row')}" if any(of_rows) else ""
+    if sum(of_rows) > max(1, MAX_REFUTED * len(of_rows)) or is_doubtful(grading.truths, by_text):
+        state.ask(f"{grading.figure}; {by_comparing}{differ}: which one counts?", (grading.role, "attribute"), [column])
+        return
+    state.take(grading.role, column.name, why)
+    if differ:
+        state.result.notes.append(f"{grading.figure}, which counts; {by_comparing}{differ}")
 
 
 def _find_unnamed(state: Guessing, of_answers: Sequence[Column], agreed: Sequence[float | None] | None) -> None:
     """Find what says which answers are right where no name of a column says that it does."""
     named = [column for column in of_answers if column.says_truth]
-    wrong = different([column for column in state.named("wrong") if column.is_two_valued])
+    wrong = different([column for column in state.named("wrong") if column.is_two_valued], _answered(state))
     verdicts = [c for c in state.free if len(c.distinct) > 1 and {text.lower() for text in c.distinct} <= VERDICTS]
     verdicts = [column for column in verdicts if not has_word(column.name, OTHERS_CORRECT)]
     graded = [column for column in of_answers if is_plain(column) and column.has_words]
     two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
     guess, reference = (state.roles.get(role, ("",))[0] for role in ("guess", "answer"))
     if len(wrong) == 1:
-        _take_wrong(state, wrong[0])
+        _take(state, grading_of(wrong[0]), "by its name, and it says yes or no")
     elif wrong:
         _ask_which_counts(state, [*map(grading_of, wrong)], contradicting([*map(grading_of, wrong)], _answered(state)))
     elif len(verdicts) == 1:
-        state.take("correct", verdicts[0].name, "it says correct and incorrect")
+        _take(state, Grading(verdicts[0], "correct", verdicts[0].truths), "it says correct and incorrect")
     elif agreed is None and graded:
         _grades_in_words(state, graded[0])
     elif unnamed := [*unnamed_grades(state.free), *(c for c in of_answers if has_word(c.name, REWARDS) and len(c.distinct) > 1)]:
@@ -158,18 +209,6 @@ def _choices(columns: Sequence[Column]) -> list[str]:
     """
     choices = [grading_of(column).choice for column in columns]
     return choices + [f"wrong={column.name}" for column in columns if tokens(column.name) in (("label",), ("labels",))]
-
-
-def _take_wrong(state: Guessing, column: Column) -> None:
-    """Take the column that says which answers are wrong, unless it says the same of all and comparing texts does not."""
-    guess, reference = state.column("guess"), state.column("answer")
-    by_text, grading = compared(guess, reference), grading_of(column)
-    turned = Column(column.name, [None if value is None else f"{value:g}" for value in grading.truths])
-    if guess and reference and by_text and is_doubtful(turned, by_text):
-        by_comparing = f"by comparing {guess.name} and {reference.name}, {right_of(by_text)}"
-        state.ask(f"{grading.figure}; {by_comparing}: which one counts?", ("wrong", "attribute"), [column])
-    else:
-        state.take("wrong", column.name, "by its name, and it says yes or no")
 
 
 def _ask_about_grades(state: Guessing, gradings: Sequence[Grading]) -> None:
@@ -228,10 +267,19 @@ def _grades_in_words(state: Guessing, column: Column) -> None:
     """Take a column of grades in words that the analyst explains, such as A, B and C, or ask what each of them means."""
     if unknown := sorted(word for word in column.distinct if word.lower() not in state.stated.words):
         reason = f"it holds grades: {', '.join(unknown)}; how right is each, from 0 to 1, or none if nothing was answered?"
-        state.ask(reason, columns=[column], hint="words", choices=[f"{word.lower()}=?" for word in unknown])
+        meant = _grades_of_letters(state, column)
+        choices = [f"{word.lower()}={meant.get(word, '?')}" for word in unknown]
+        state.ask(reason, columns=[column], hint="words", choices=choices)
         state.result.asked.add("correct")
     else:
         state.take("correct", column.name, "by its name, and its words mean what was stated")
+
+
+def _grades_of_letters(state: Guessing, column: Column) -> Mapping[str, str]:
+    """Return what the grades of SimpleQA mean, if A stands wherever a guess is its reference answer, and no other letter does."""
+    by_text = compared(state.column("guess"), state.column("answer")) or []
+    equal = {grade for grade, agreed in zip(column.texts, by_text, strict=False) if agreed}
+    return LETTERS_OF_GRADES if equal == {"A"} and column.distinct.keys() <= LETTERS_OF_GRADES.keys() else {}
 
 
 def _seldom_agree(state: Guessing, *, doubtful: bool) -> str:

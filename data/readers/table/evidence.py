@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from clueline.data.readers.table.cells import agree, answer
+from clueline.data.readers.table.cells import agree, answer, are_labels, number
 from clueline.data.readers.table.columns import Column
 from clueline.data.readers.table.names import (
     ABOVE_GRADES,
@@ -13,6 +14,7 @@ from clueline.data.readers.table.names import (
     LISTS_OF_GRADES,
     MODEL_NAME,
     OF_ERRORS,
+    OTHERS_CORRECT,
     STRONG_CORRECT,
     WEAK_CORRECT,
     has_word,
@@ -22,7 +24,10 @@ from clueline.data.readers.table.names import (
 )
 
 MIN_REPEATED = 4  # rows in which a figure of many answers is repeated at least
+FIGURE_TOLERANCE = 0.00501  # by how much a stated figure may differ from the answers, for it is rounded
+MIN_RANKED = 10  # answers of each kind, right and wrong, by which it is judged whether confidences rank them
 MAX_SPARSER = 10  # times as many cells as another column of right and wrong has, which then counts alone
+OF_NUMBERS = frozenset({"n", "count", "num", "number", "total", "std", "stdev", "stderr"})
 OF_MEANS = frozenset({"accuracy", "acc", "mean", "avg", "average", "rate", "overall"})
 OF_ANY_SCORE = frozenset({"score", "reward", "ok", "okay", "success"})  # words of scores that need not be about the answer
 HALLUCINATION = frozenset({"hallucination", "hallucinated"})  # of which an answer that is wrong may be free
@@ -103,30 +108,30 @@ def _is_figure_of(column: Column, group: Column) -> bool:
     return len(pairs) == len(group.distinct)
 
 
-def candidates_of(columns: Sequence[Column]) -> list[Column]:
+def candidates_of(columns: Sequence[Column], counted: Sequence[bool]) -> list[Column]:
     """Return the columns that say by their names, and in cells of right and wrong, whether answers are right.
 
-    Of columns that say the same, the shortest is kept. Those of which the name also fits other scores count if all of their
-    cells say right or wrong. Of these, one that says the same of all answers counts only if no other column grades, and so does
-    one that need not be about the answer, such as ``score``.
+    Of columns that say the same of all answers, the shortest is kept. ``counted`` says which rows hold an answer. Columns of
+    which the name also fits other scores count if all of their cells say right or wrong. Of these, one that says the same of all
+    answers counts only if no other column grades, and so does one that need not be about the answer, such as ``score``.
     """
     plain = [column for column in columns if column.says_truth and is_plain(column)]
     strong = [column for column in plain if has_word(column.name, STRONG_CORRECT) or not has_word(column.name, WEAK_CORRECT)]
     weak = [column for column in plain if column not in strong and column.is_two_valued]
     varying = [column for column in weak if not is_constant(column.truths)]
     graders = [*strong, *(column for column in varying if has_word(column.name, WEAK_CORRECT - OF_ANY_SCORE))]
-    kept = different(graders) or different(varying) or different(weak)
+    kept = next(filter(None, (different(some, counted) for some in (graders, varying, weak))), [])
     most = max((len(column.present) for column in kept), default=0)
     return [column for column in kept if len(column.present) >= most / MAX_SPARSER]
 
 
-def different(columns: Sequence[Column]) -> list[Column]:
-    """Leave out columns that say the same as an earlier one. Of these, the shortest is kept."""
-    kept: list[Column] = []
+def different(columns: Sequence[Column], counted: Sequence[bool]) -> list[Column]:
+    """Leave out columns that say the same of all answers as an earlier one. Of these, the shortest is kept."""
+    kept: dict[tuple[float | None, ...], Column] = {}
     for column in sorted(columns, key=lambda column: column.length):
-        if not any(column.truths == other.truths for other in kept):
-            kept.append(column)
-    return kept
+        of_answers = tuple(value for value, counts in zip(column.truths, counted, strict=True) if counts)
+        kept.setdefault(of_answers, column)
+    return [*kept.values()]
 
 
 def contradicting(gradings: Sequence[Grading], counted: Sequence[bool]) -> int:
@@ -173,19 +178,68 @@ def proves(column: Column, agreed: Sequence[float | None]) -> bool:
     return len({b for _, b in pairs}) == 2 and all(a == b for a, b in pairs)
 
 
-def is_doubtful(column: Column, agreed: Sequence[float | None]) -> bool:
-    """Whether a column says the same of all answers, while comparing texts tells right answers from wrong ones.
+def refuted(truths: Sequence[float | None], guess: Column, reference: Column, counted: Sequence[bool]) -> list[bool]:
+    """Return whether texts refute the grade of each answer that is graded and can be compared.
+
+    A guess that is its reference answer is called wrong or, of labels, another one is called right. ``counted`` says which rows
+    hold an answer.
+    """
+    labels = {answer(text) for text in reference.distinct} if are_labels(reference.texts) else set()
+    rows = zip(truths, guess.texts, reference.texts, counted, strict=True)
+    stated = [(grade, a, b) for grade, a, b, counts in rows if counts and None not in (grade, a, b)]
+    return [_refutes(grade, str(a), str(b), labels) for grade, a, b in stated]
+
+
+def _refutes(grade: float | None, guess: str, reference: str, labels: Set[str]) -> bool:
+    if agree(guess, reference):
+        return grade == 0
+    return grade == 1 and answer(guess) in labels
+
+
+def figures_of(columns: Sequence[Column], groups: Sequence[Column]) -> list[Column]:
+    """Return the columns with the accuracy of the whole file or of each group, as their names say."""
+    named = [c for c in columns if has_word(c.name, OF_MEANS) and c.name_says("correct") and not has_word(c.name, OTHERS_CORRECT)]
+    return [column for column in named if is_plain(column) and is_aggregate(column, groups)]
+
+
+def differing_figure(column: Column, truths: Sequence[float | None]) -> tuple[float, float] | None:
+    """Return the first stated accuracy that grades do not have, with what they have; None if all fit.
+
+    It may be of all answers, or of those that are graded.
+    """
+    rows: dict[str, list[float | None]] = {}
+    for text, value in zip(column.texts, truths, strict=True):
+        if text is not None:
+            rows.setdefault(text, []).append(value)
+    for text, grades in rows.items():
+        stated = number(text)
+        given = [value for value in grades if value is not None]
+        if stated is None or not given:
+            continue
+        share = stated[0] / 100 if stated[1] or stated[0] > 1 else stated[0]
+        means = [sum(given) / len(given), sum(given) / len(grades)]
+        if all(abs(share - mean) > FIGURE_TOLERANCE for mean in means):
+            return share, means[0]
+    return None
+
+
+def is_doubtful(truths: Sequence[float | None], agreed: Sequence[float | None]) -> bool:
+    """Whether grades are the same for all answers, while comparing texts tells right answers from wrong ones.
 
     Texts of another form than the reference answers are never equal, which contradicts no column that calls them right.
     """
-    stated = {*column.truths} - {None}
+    stated = {*truths} - {None}
     right = {value for value in agreed if value is not None}
     return (stated == {1.0} and right == {0.0, 1.0}) or (stated == {0.0} and 1.0 in right)
 
 
 def unnamed_grades(columns: Sequence[Column]) -> list[Column]:
-    """Return columns of yes and no that stand among grades, as in ``scores.quality``, but are not named as correctness."""
+    """Return columns of yes and no that stand among grades, as in ``scores.quality``, but are not named as correctness.
+
+    How many grades there are is none.
+    """
     among = [column for column in columns if column.is_two_valued and not roles_of(column.name)]
+    among = [column for column in among if not has_word(column.name, OF_NUMBERS)]
     return [
         column
         for column in among
@@ -202,3 +256,24 @@ def unread_grades(columns: Sequence[Column]) -> list[Column]:
 
 def _holds_objects(column: Column) -> bool:
     return any(text.lstrip("[ ").startswith("{") and text.startswith("[") for text in column.present)
+
+
+def auroc(pairs: Sequence[tuple[float, object]]) -> float | None:
+    """Return how often a right answer is surer than a wrong one; None if there are too few of either.
+
+    >>> auroc([(0.9, 1), (0.8, 1), (0.8, 0), (0.1, 0)] * 5)
+    0.875
+    """
+    right = sum(grade == 1 for _, grade in pairs)
+    wrong = sum(grade == 0 for _, grade in pairs)
+    if min(right, wrong) < MIN_RANKED:
+        return None
+    of_surety: dict[float, Counter[object]] = defaultdict(Counter)
+    for surety, grade in pairs:
+        of_surety[surety][grade] += 1
+    wins, below = 0.0, 0
+    for surety in sorted(of_surety):
+        grades = of_surety[surety]
+        wins += grades[1] * (below + grades[0] / 2)
+        below += grades[0]
+    return wins / (right * wrong)

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from clueline.data.importing.column_mapping import SCALES, TRIED, ColumnMapping, ConfidencePattern, read_pattern, usual_pattern
+from clueline.data.importing.column_mapping import (
+    ERROR_PROBABILITY,
+    SCALES,
+    TRIED,
+    ColumnMapping,
+    ConfidencePattern,
+    read_pattern,
+    usual_pattern,
+)
 from clueline.data.importing.report import Hint, Problem
 from clueline.data.readers.table.cells import labelled_answer
 from clueline.data.readers.table.columns import Column, Table
@@ -27,6 +35,7 @@ class Guesses:
     notes: list[str] = field(default_factory=list)
     options_sum_to_one: bool = False
     scales: dict[str, int] = field(default_factory=dict)  # the maximum of a stated scale, by column of confidences
+    turned: list[str] = field(default_factory=list)  # columns of probabilities of an error, of which confidences were made
     stated_in: str | None = None  # the column of outputs that state a confidence by the pattern of the mapping
     offered: str = ""  # which column seems to state one, and by which usual pattern
     # By column, the cells that count instead of those in the file, such as letters instead of numbers of options.
@@ -36,7 +45,10 @@ class Guesses:
     def kept(self) -> ColumnMapping:
         """The mapping as the analyst would state it, with the scales of confidences as roles."""
         roles = dict(self.mapping.roles)
-        roles["confidence"] = tuple(name for name in roles.get("confidence", ()) if name not in self.scales)
+        roles["confidence"] = tuple(
+            name for name in roles.get("confidence", ()) if name not in self.scales and name not in self.turned
+        )
+        roles[ERROR_PROBABILITY] = tuple(self.turned)
         for name, top in self.scales.items():
             roles[SCALES[top]] = (*roles.get(SCALES[top], ()), name)
         return replace(self.mapping, roles={role: names for role, names in roles.items() if names})
@@ -58,7 +70,17 @@ class Guessing:
                 if name in self.columns:
                     self._take_stated(role, name)
 
+    @property
+    def stated_columns(self) -> set[str]:
+        """The columns of which the analyst states the role."""
+        return {name for names in self.stated.roles.values() for name in names}
+
     def _take_stated(self, role: str, name: str) -> None:
+        if role == ERROR_PROBABILITY:
+            self.take("confidence", name, f"{self.stated.reason(name)}, the probability of an error")
+            self.read_as(name, self.columns[name].complements, "1 minus each number is the confidence")
+            self.result.turned.append(name)
+            return
         top = next((top for top, named in SCALES.items() if named == role), None)
         if top is None:
             self.take(role, name, self.stated.reason(name))

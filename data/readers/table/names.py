@@ -197,8 +197,8 @@ def roles_of(name: str) -> dict[str, float]:
     {'answer': 2.5, 'either': 1.5, 'correct': 1}
     >>> roles_of("output.answer"), roles_of("x1")
     ({'guess': 2.5, 'either': 1.5}, {})
-    >>> roles_of("is_not_attempted"), roles_of("unparsed"), roles_of("not_failed")
-    ({'abstained': 2.5}, {'unparsed': 2.5}, {'succeeded': 2.5})
+    >>> roles_of("is_not_attempted"), roles_of("unparsed"), roles_of("not_failed"), roles_of("not_incorrect")
+    ({'abstained': 2.5}, {'unparsed': 2.5}, {'succeeded': 2.5}, {'correct': 3.5})
     """
     roles: dict[str, float] = {}
     last = _with_negations(tokens(name))
@@ -242,10 +242,12 @@ def _negated_role(named: Sequence[str]) -> tuple[str, float] | None:
     for at, word in enumerate(named):
         if word not in NEGATIONS:
             continue
-        start = at + 1
-        while start < len(named) and named[start] in BESIDE_NEGATION:
+        start, count = at, 0
+        while start < len(named) and named[start] in NEGATIONS | BESIDE_NEGATION:
+            count += named[start] in NEGATIONS
             start += 1
         for end in range(len(named), start, -1):
             if flag := _flag_of(" ".join(named[start:end]), negated=True):
-                return OPPOSITES[flag], end - start + 1 + (0.5 if end == len(named) else 0)
+                role = OPPOSITES[flag] if count % 2 else flag  # what is not incorrect is correct
+                return role, end - at + (0.5 if end == len(named) else 0)
     return None

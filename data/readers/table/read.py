@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -35,6 +35,7 @@ SUMMARIES = {  # first cells of rows below a table that sum it up
     "mittelwert", "summe",
 }  # fmt: skip
 TEXTS = {"text", "content"}  # keys of what was answered, in lists whose name says that they hold answers
+OUTPUTS, LIKELIHOOD = "model_output", "sum_logits"  # keys of OLMES: what is known of each option, and its log-likelihood
 KIND = "type"  # key of the kinds of records in a log, as those of OpenAI's evals
 SERIES_BY_KEY, MAX_SERIES = "series of rows", 26  # column of rows that stand below one of a few keys each
 SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
@@ -300,7 +301,7 @@ def _are_objects(values: object) -> bool:
 
 def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
     records = _of_predictions(records)
-    rows = [flat(_of_chat(record)) for _, record in records]
+    rows = [flat(_of_chat(_with_logits(record))) for _, record in records]
     answered = {row.get(KIND) for row in rows if any({*roles_of_phrase(tokens(key))} & SAID for key in row)}
     answered = answered - {None} or answered  # a record without a kind beside others is about the whole log
     others = Counter(row.get(KIND) for row in rows if answered and row.get(KIND) not in answered)
@@ -320,18 +321,43 @@ def _of_predictions(records: Sequence[tuple[str, dict[str, Any]]]) -> Sequence[t
             continue
         roles = {role for name in sample[0] for role in roles_of_phrase(words(name))}
         text = next(iter(sample[0].keys() & TEXTS), "") if "guess" in roles_of_phrase(words(key)) else ""
+        if not text and "guess" not in roles and _has_reference(records[0][1]):
+            text = next((name for name in sample[0] if "either" in roles_of_phrase(words(name))), "")
         roles |= {"guess"} if text else set()
         told = roles & {"guess", "confidence", "correct"}
         if len(told) < (1 if "model" in roles else 2) or told == {"confidence", "correct"}:
             continue
         if all(_are_objects(record.get(key) or [{}]) for _, record in records if isinstance(record.get(key) or [], list)):
             return [
-                (place, facts | {key: {"answer" if name == text else name: value for name, value in entry.items()}})
-                for place, record in records
-                for facts in [{name: value for name, value in record.items() if name != key}]
-                for entry in record.get(key) or []
+                row for place, record in records for row in _by_prediction(place, record, key, text, of_models="model" in roles)
             ]
     return records
+
+
+def _by_prediction(
+    place: str, record: dict[str, Any], key: str, text: str, *, of_models: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a row for each entry of a list of predictions, with its number there unless it names its model."""
+    facts = {name: value for name, value in record.items() if name != key}
+    for number, entry in enumerate(record.get(key) or [], start=1):
+        told = {"model answer" if name == text else name: value for name, value in entry.items()}
+        yield place, facts | {key: told} | ({} if of_models else {f"number in {key}": number})
+
+
+def _has_reference(record: Mapping[str, Any]) -> bool:
+    """Whether a record has a reference answer beside a list of answers."""
+    return any({*roles_of_phrase(tokens(key))} & {"answer", "either"} for key in record)
+
+
+def _with_logits(record: dict[str, Any]) -> dict[str, Any]:
+    """Give the log-likelihoods of options, as OLMES lists them with other facts of each option, a list of their own."""
+    outputs = record.get(OUTPUTS)
+    if not isinstance(outputs, list) or len(outputs) < 2 or not _are_objects(outputs):
+        return record
+    logits = [entry.get(LIKELIHOOD) for entry in outputs]
+    if not all(isinstance(value, int | float) for value in logits):
+        return record
+    return {key: value for key, value in record.items() if key != OUTPUTS} | {"option logits": logits}
 
 
 def _of_chat(record: dict[str, Any]) -> dict[str, Any]:

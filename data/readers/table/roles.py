@@ -23,11 +23,13 @@ from clueline.data.readers.table.cells import (
     listed,
     number,
     truth,
+    without_markup,
 )
-from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
+from clueline.data.readers.table.columns import MIN_FITTING, SHORT_ID, Column, Table
 from clueline.data.readers.table.correctness import OUTCOME_OR_GRADE, UNKNOWN, find_correctness
 from clueline.data.readers.table.evidence import is_answer, is_plain, overlap
 from clueline.data.readers.table.guessing import Guesses, Guessing
+from clueline.data.readers.table.inverted import ask_about_inverted, ask_about_probabilities_of_error
 from clueline.data.readers.table.names import (
     EITHER,
     MODEL_NAME,
@@ -39,6 +41,7 @@ from clueline.data.readers.table.names import (
     SCORE,
     STRONG_CORRECT,
     UNSURE_OUTCOME,
+    has_word,
     roles_of,
     says_nothing,
     tokens,
@@ -60,6 +63,7 @@ OPTION_WORDS = {"p", "prob", "probs", "probability", "conf", "confidence", "opti
 OPTION_WORDS |= {"loglikelihood"} | LISTS | LOGITS
 NUMBERED, LETTERED = {str(n) for n in range(100)}, {*"abcdefghij"}  # options that may be named without occurring
 MAX_OPTIONS = 26
+OF_ROWS = {"index", "idx", "level", "row", "id"}  # words of columns that number rows, as pandas names them
 SHARES = ("unit", "percent", "unclear")  # scales of probabilities
 ROLES_OF_ONE = ("confidence", "options")  # of a probability of one option
 OF_BINARY = {"positive": "1", "pos": "1", "negative": "0", "neg": "0"}  # what names call the classes 1 and 0
@@ -77,7 +81,19 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     answers guesses can be graded. ``repeats`` says that the analyst states what several rows of one question are.
     """
     state = Guessing(table, stated, graded)
-    steps = (_read_lists, _flags, _forecast, _chosen, _answers, find_correctness, _options, _confidences, _groups, _questions)
+    steps = (
+        _read_markup,
+        _read_lists,
+        _flags,
+        _forecast,
+        _chosen,
+        _answers,
+        find_correctness,
+        _options,
+        _confidences,
+        _groups,
+        _questions,
+    )
     for step in steps:
         step(state)
     _repeats(state, known=repeats)
@@ -90,6 +106,18 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, re
     names = tuple(name for name, column in state.columns.items() if column.present)
     state.result.mapping = replace(stated, columns=names, roles=state.roles)
     return state.result
+
+
+def _read_markup(state: Guessing) -> None:
+    """Read answers and categories without tags such as those of bold text, and without names of characters in HTML."""
+    named = {column.name: column for role in ("answer", EITHER, "guess", "category") for column in state.named(role)}
+    stated = {name: state.columns[name] for role in ("answer", "guess", "category") for name in state.roles.get(role, ())}
+    for name, column in (named | stated).items():
+        if column.is_list or name == state.result.stated_in:
+            continue
+        cells = [cell and without_markup(cell) for cell in column.cells]
+        if cells != [*column.cells]:
+            state.read_as(name, cells)
 
 
 def _read_lists(state: Guessing) -> None:
@@ -239,7 +267,9 @@ def _take_options(state: Guessing, columns: Iterable[Column]) -> None:
 
 
 def _answers(state: Guessing) -> None:
-    """Find the guess and the reference answer. A bare "answer" is the one that no other column is."""
+    """Find the guess and the reference answer. A bare "answer" is the one that no other column is. Forecasts have neither."""
+    if state.has("outcome"):
+        return
 
     def plain(role: str) -> list[Column]:
         return [column for column in state.named(role) if is_answer(column)]
@@ -420,10 +450,12 @@ def _confidences(state: Guessing) -> None:
     for name in state.roles.get("confidence", ()):
         _ask_what_it_means(state, state.columns[name])
         _turn_to_guess(state, state.columns[name])
+    ask_about_inverted(state)
     shares = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
     shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE]
     unnamed = [c for c in shares if says_nothing(c.name) and any(value % 1 for value in c.numbers)]
-    if not state.has_confidence:
+    of_errors = not state.has_confidence and not state.has("outcome") and ask_about_probabilities_of_error(state)
+    if not state.has_confidence and not of_errors:
         _ask_for_confidence(state, unnamed, [c for c in shares if "id" not in tokens(c.name)])
     for column in unnamed if state.has_confidence else ():
         could_be_told = ["threshold"] if len(column.distinct) <= MAX_TOLD else []
@@ -453,7 +485,7 @@ def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequ
     numeric = [c for c in state.free if c.is_numeric]
     scores = [c for c in numeric if any(map(c.name_says, (SCORE, *SCORES)))]
     mute = [c for c in numeric if c.scale in ("none", "unclear") and says_nothing(c.name) and not c.is_index]
-    shares = [c for c in shares if c not in scores]
+    shares = [c for c in shares if c not in scores and not is_named_grade(c)]
     state.result.offered = state.offered_pattern()
     why = f"; {state.result.offered}" if state.result.offered else ""
     why += f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
@@ -466,6 +498,15 @@ def _ask_for_confidence(state: Guessing, unnamed: Sequence[Column], shares: Sequ
         state.ask(f"no column is certain to be a confidence{why}", SCORES, [*mute, *scores], choices=unclear)
     else:
         state.result.notes.append("no column holds a confidence; the answers are kept without one")
+
+
+def is_named_grade(column: Column) -> bool:
+    """Whether a name is that of a grade, such as ``factual_correctness``, and says nothing of a confidence.
+
+    >>> [is_named_grade(Column(name, ["0.5"])) for name in ("factual_correctness", "conf_correct", "score")]
+    [True, False, False]
+    """
+    return has_word(column.name, STRONG_CORRECT) and not has_word(column.name, CONFIDENT | OPTION_WORDS)
 
 
 def _turn_to_guess(state: Guessing, column: Column) -> None:
@@ -585,6 +626,8 @@ def _questions(state: Guessing) -> None:
         if len(column.present) == state.rows and len(column.distinct) > 1 and whole and _identifies(state, column, text):
             state.take("question_id", column.name, "by its name")
             return
+    if text is not None:
+        _tell_same_texts_apart(state, text)
     if text is None:
         for column in state.free:
             if column.is_index and (column.name.startswith("Unnamed: ") or tokens(column.name) in (("index",), ("row",))):
@@ -597,6 +640,30 @@ def _questions(state: Guessing) -> None:
             column = repeated[0]
             role = "question" if _all(column, lambda text: " " in text) else "question_id"
             state.ask(reason, (role, "attribute"), [column])
+
+
+def _tell_same_texts_apart(state: Guessing, text: Column) -> None:
+    """Find the ids of questions of which several have one text, such as those of several passages: their answers differ."""
+    reference = state.column("answer")
+    if reference is None or _determines(text, reference):
+        return
+    fitting = [column for column in state.free if _names_each_row(state, column)]
+    numbered = [column for column in fitting if {*tokens(column.name)} & OF_ROWS or column.name.startswith("Unnamed: ")]
+    if numbered:
+        reason = "the same text has several reference answers, and these values tell its questions apart"
+        state.take("question_id", numbered[0].name, reason)
+    elif fitting:
+        reason = f"the same text in {text.name} has several reference answers: which column names the question?"
+        state.ask(reason, ["question_id"], fitting)
+
+
+def _names_each_row(state: Guessing, column: Column) -> bool:
+    """Whether a column could name the question: each model has one row for each value, and the same text and reference answer."""
+    models, known = state.column("model"), [state.column(role) for role in ("question", "answer")]
+    of_models = models.texts if models else [None] * state.rows
+    apart = len({*zip(of_models, column.texts, strict=True)}) == state.rows == len(column.present)
+    short = not column.is_list and all(map(SHORT_ID.fullmatch, column.distinct)) and not any(v % 1 for v in column.numbers)
+    return apart and short and all(_determines(column, other) for other in known if other)
 
 
 def _all(column: Column, fits: Callable[[str], object]) -> bool:
@@ -634,6 +701,8 @@ def _looks_like_ids(column: Column, rows: int) -> bool:
 def _repeats(state: Guessing, *, known: bool) -> None:
     """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
     question = state.column("question_id") or state.column("question")
+    if question is not None and "question_id" in state.result.asked:
+        return
     if question is None:
         persons = [c for c in state.free if {*tokens(c.name)} & OF_PERSONS and 1 < len(c.distinct) <= state.rows / 2]
         if len(persons) == 1 and not state.has("model"):

@@ -180,6 +180,14 @@ def test_columns_of_a_table_get_roles(upload):
     assert refused(upload, rows, 400, "column.oracle=x1")["code"] == "unknown_value"
 
 
+def test_offered_answers_are_said_with_their_figures(shared):
+    rows = "".join(f"q{n},{n / 4:g},{n % 2}\n" for n in range(1, 41))
+    asked = refused(shared, f"id,conf,err\n{rows}".encode(), 422, "model=m&filename=t.csv")
+    assert asked["advice"][0] == (
+        "t.csv: wrong=err and confidence_of_10=conf gives 40 questions, accuracy 50 %, mean confidence 51.2 %."
+    )
+
+
 def test_rows_of_one_question_are_what_the_upload_says(upload):
     content = b"question_id,clue,guess,confidence,correct\nlit-01,0,x,0.5,1\nlit-01,0,x,0.5,0\n"
     (row,) = refused(upload, content, 422, "dataset=pyramid&model=m")["rows"]

@@ -47,6 +47,42 @@ def test_answers_without_a_verdict_or_confidence_are_counted(tried, tmp_path):
     }  # fmt: skip
 
 
+def by_judges(**verdicts):
+    """Return an answer with a verdict by each of several judges."""
+    one = judged("yes", 85)
+    return one | {
+        "judge_response": {f"lab/{judge}": one["judge_response"] | {"correct": verdict} for judge, verdict in verdicts.items()}
+    }
+
+
+def test_verdicts_of_several_judges_are_gradings_of_one_run(store, tmp_path):
+    answers = {f"6{n}": by_judges(first="yes" if n < 3 else "no", second="yes" if n < 2 else "no") for n in range(4)}
+    path = write(tmp_path / "hle.json", answers)
+    (problem,) = bundles.refusal(store, path).problems
+    assert problem.choices == ("correct=lab/first", "correct=lab/second")
+    assert "by lab/first, 3 of 4 right; by lab/second, 2 of 4 right" in problem.reason
+    report = bundles.put(store, path, columns=(("correct", "lab/second"),))
+    assert [right for *_, right in rows(store, ANSWERS)] == [1, 1, 0, 0]
+    assert rows(store, "select run, name from gradings where name like 'lab%'") == [(report.runs[0], "lab-first")]
+    assert bundles.reasons(store, path, columns=(("correct", "third"),)) == [
+        "there is no judge 'third' in this file; it has: lab/first, lab/second"
+    ]
+
+
+def test_judges_that_agree_are_not_asked_about(store, tmp_path):
+    answers = {f"6{n}": by_judges(first="yes" if n < 3 else "no", second="yes" if n < 3 else "no") for n in range(4)}
+    bundles.put(store, write(tmp_path / "hle.json", answers))
+    assert [right for *_, right in rows(store, ANSWERS)] == [1, 1, 1, 0]
+
+
+def test_the_accuracy_of_the_script_is_said_beside_ours(tried, tmp_path):
+    unjudged = {key: value for key, value in judged("yes", 1).items() if key != "judge_response"}
+    answers = {"6a": judged("yes", 85), "6b": judged("no", 60), "6c": unjudged, "6d": unjudged}
+    report = tried(write(tmp_path / "hle.json", answers))
+    how = "the script of the benchmark counts these as wrong, which gives 25.00%; here, the accuracy is 50.00%"
+    assert f"hle.json: 2 of 4 answers were not judged; {how}" in report.warnings
+
+
 @pytest.mark.parametrize(
     ("name", "answers", "reason"),
     [

@@ -2,11 +2,12 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from clueline.data.importing.file_folder_or_zip import Incoming
 from clueline.data.importing.staging import ImportOptions, open_staging
-from clueline.data.readers import LAST, reader_for, readers
+from clueline.data.readers import LAST, RELEASE, reader_for, readers
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import (
     evaluation_record,
@@ -16,8 +17,10 @@ from tests.helpers.evaluation_logs import (
     inspect_log,
     inspect_sample,
     judged,
+    lighteval_detail,
     lm_eval_sample,
     resolutions,
+    rollout,
     uqlm_result,
     write_eval,
     write_helm,
@@ -29,6 +32,12 @@ from tests.helpers.quizbowl_files import FILES as QUIZBOWL_FILES
 def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def write_parquet(path, records):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(records, strict=False).write_parquet(path)
     return path
 
 
@@ -53,6 +62,19 @@ FILES = {
         lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")]),
         lambda folder: write_lines(folder / "a" / "1_samples.jsonl", [evaluation_record("a")] * 2).parent,
         lambda folder: write(folder / "1.json", {"evaluation_id": "a", "evaluation_results": []}),
+    ],
+    "release": [lambda folder: bundles.write(folder / "sets" / "toy").parent],
+    "lighteval": [
+        lambda folder: write_parquet(folder / "details.parquet", [lighteval_detail(1, metric={"acc": 1.0}, text="B")]),
+        lambda folder: (
+            write_parquet(
+                folder / "m7" / "details_quiz|0_2026-05-01T10-00-00.parquet", [lighteval_detail(1, metric={"acc": 1.0}, text="B")]
+            ).parent
+        ),
+    ],
+    "verifiers": [
+        lambda folder: write_lines(folder / "rollouts.jsonl", [rollout(n, reward=1.0) for n in range(2)]),
+        lambda folder: write_lines(folder / "ab12" / "results.jsonl", [rollout(n, reward=1.0) for n in range(2)]).parent,
     ],
     "forecastbench": [
         lambda folder: write(folder / "set.json", resolutions(("a", "2024-08-01", 1.0, True))),
@@ -90,7 +112,8 @@ def test_one_reader_recognises_a_file(store, tmp_path, key, make):
     path = make(tmp_path / "in")
     with open_staging(store) as staging:
         incoming = Incoming(path, staging)
-        assert [name for name, reader in readers().items() if name != LAST and reader.recognises(incoming)] == [key]
+        matches = [name for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
+        assert matches == ([] if key == RELEASE else [key])  # a release is what no reader recognises as a whole
         assert reader_for(incoming, None, ImportOptions()).FORMAT.key == key
 
 
@@ -119,3 +142,15 @@ def test_what_no_reader_recognises_is_described(store, tmp_path, name, text, rea
 
 def test_every_format_has_a_file_here():
     assert {*FILES} == {*readers()} - {LAST}
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        ({"score": 0.5, "metrics": {}, "htmls": ["<p>Score: 1</p>"], "convos": [[]]}, "simple-evals"),
+        ({"total_instances": 2, "resolved_ids": ["a"], "unresolved_ids": ["b"]}, "SWE-bench"),
+    ],
+)
+def test_a_harness_without_a_reader_is_named(store, tmp_path, document, named):
+    (reason,) = bundles.reasons(store, write(tmp_path / "in.json", document))
+    assert named in reason and "a table with columns" in reason

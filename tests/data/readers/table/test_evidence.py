@@ -1,6 +1,7 @@
 """What says which answers are right, and on which scale confidences are: no other figure in silence, but a question."""
 
 import json
+import math
 import shlex
 
 import pytest
@@ -69,6 +70,7 @@ def free_text(n):
         ("not_answered", "abstained"), ("unanswered", "abstained"), ("no_answer", "abstained"), ("is_idk", "abstained"),
         ("did_not_attempt", "abstained"), ("didn't_answer", "abstained"), ("attempted", "answered"), ("not_refused", "answered"),
         ("incorrect", "wrong"), ("not_correct", "wrong"), ("is_wrong", "wrong"), ("no_match", "wrong"), ("not_wrong", "correct"),
+        ("not_incorrect", "correct"), ("is_not_unanswered", "answered"),
         ("unparsed", "unparsed"), ("invalid_format", "unparsed"), ("parse_error", "unparsed"), ("correct_format", "parsed"),
         ("not_failed", "succeeded"), ("no_error", "succeeded"), ("call_failed", "failed"),
     ],
@@ -153,7 +155,70 @@ def test_a_constant_grade_that_nothing_contradicts_counts(read, tmp_path, grade)
     rows = rows_of(
         gold=lambda n: f"Lake {n}", prediction=lambda n: f"the lake {n} or so", correct=lambda n: grade, confidence=confidence
     )
-    assert right(read(write(tmp_path / "in.csv", rows), model="m")) == [grade] * 40
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == [grade] * 40
+    assert any("says the same of all answers" in warning for warning in reading.report.warnings)
+
+
+LABELLED = {"gold": lambda n: "AB"[n % 2], "prediction": lambda n: "AB"[(n + (not RIGHT[n])) % 2]}
+NAMED = {"gold": lambda n: f"Lake {n}", "prediction": lambda n: f"Lake {n if RIGHT[n] else n + 1}"}
+
+
+@pytest.mark.parametrize("name", ["correct", "score", "is_wrong", "verdict"])
+@pytest.mark.parametrize("texts", [LABELLED, NAMED])
+def test_grades_that_texts_refute_are_asked_about(read, tmp_path, texts, name):
+    """Some of the grades are those of other rows."""
+    mixed = [RIGHT[(n * 7) % 40] for n in ROWS]
+    words = {True: "Correct", False: "Incorrect"} if name == "verdict" else {True: 1, False: 0}
+    rows = rows_of(**texts, **{name: lambda n: words[mixed[n] is (name != "is_wrong")]}, confidence=confidence)
+    (problem,) = asked(read, write(tmp_path / "in.csv", rows))
+    role = "wrong" if name == "is_wrong" else "correct"
+    assert problem.choices == (f"{role}={name}", f"attribute={name}")
+    assert "contradict each other in" in problem.reason
+    assert right(read(tmp_path / "in.csv", columns=((role, name),), model="m")) == mixed
+    if texts is LABELLED:
+        assert right(read(tmp_path / "in.csv", columns=(("attribute", name),), model="m")) == RIGHT
+
+
+@pytest.mark.parametrize("texts", [LABELLED, NAMED])
+def test_a_grade_or_two_may_differ_from_the_texts(read, tmp_path, texts):
+    """Graders and those who type references err. The same holds where answers are free text that fits no reference."""
+    graded = [not right if n == 3 else right for n, right in enumerate(RIGHT)]
+    rows = rows_of(**texts, correct=lambda n: int(graded[n]), confidence=confidence)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == graded
+    assert any("contradict" in warning for warning in reading.report.warnings)
+
+
+def test_free_text_refutes_no_grade_that_calls_it_right(read, tmp_path):
+    rows = rows_of(gold=lambda n: n % 10, prediction=free_text, correct=lambda n: int(RIGHT[n]), confidence=confidence)
+    reading = read(write(tmp_path / "in.csv", rows), model="m")
+    assert right(reading) == RIGHT and not any("contradict" in warning for warning in reading.report.warnings)
+
+
+@pytest.mark.parametrize("stated", [0.625, 62.5, "62.5 %", 0.63])
+def test_a_stated_accuracy_that_answers_have_is_no_question(read, tmp_path, stated):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), confidence=confidence, accuracy=lambda n: stated)
+    assert right(read(write(tmp_path / "in.csv", rows), model="m")) == RIGHT
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_an_accuracy_that_answers_do_not_have_is_asked_about(read, tmp_path, models):
+    rows = rows_of(model=lambda n: f"m{n % models}", correct=lambda n: int(RIGHT[n]), confidence=confidence,
+        overall_accuracy=lambda n: [0.71, 0.66][n % models])  # fmt: skip
+    path = write(tmp_path / "in.csv", rows)
+    (problem,) = asked(read, path)
+    assert problem.choices == ("attribute=overall_accuracy",)
+    assert "0.71" in problem.reason
+    assert len(right(read(path, columns=(("attribute", "overall_accuracy"),)))) == 40
+
+
+def test_the_accuracy_of_a_document_is_that_of_its_answers(read, tmp_path):
+    rows = rows_of(gold=lambda n: "AB"[n % 2], prediction=lambda n: "AB"[(n + (not RIGHT[n])) % 2], confidence=confidence)
+    path = write(tmp_path / "in.json", {"accuracy": 0.625, "results": rows})
+    assert right(read(path, model="m")) == RIGHT
+    (problem,) = asked(read, write(tmp_path / "in.json", {"accuracy": 0.3, "results": rows}))
+    assert problem.choices == ("attribute=accuracy",)
 
 
 def rollout(n):
@@ -259,9 +324,13 @@ def test_a_table_without_grades_is_told_so(read, tmp_path, columns):
 # -- grades in lists -----------------------------------------------------------------------------------------------------
 
 
-def graded_in_a_list(**entry):
+def every_other(n):
+    return "A" if n % 2 else "B"
+
+
+def graded_in_a_list(answered=every_other, **entry):
     return rows_of(
-        output=lambda n: {"answer": "A" if n % 2 else "B", "confidence": 0.5}, expected=lambda n: {"answer": "A"},
+        output=lambda n: {"answer": answered(n), "confidence": 0.5}, expected=lambda n: {"answer": "A"},
         annotations=lambda n: [{key: cell(n) for key, cell in entry.items()}],
     )  # fmt: skip
 
@@ -277,7 +346,7 @@ def graded_in_a_list(**entry):
     ],
 )
 def test_grades_in_a_list_are_used(read, tmp_path, entry, ending):
-    rows = graded_in_a_list(**entry)
+    rows = graded_in_a_list(free_text, **entry)
     if ending == "csv":
         rows = [{name: json.dumps(cell) if name != "id" else cell for name, cell in row.items()} for row in rows]
     assert right(read(write(tmp_path / f"in.{ending}", rows), model="m")) == RIGHT
@@ -576,3 +645,68 @@ def test_a_folder_of_a_moment_is_below_that_of_the_model(store, tmp_path):
     put(store, tmp_path / "out")
     named = store.snapshot().rows("select dataset, model from runs order by 1, 2")
     assert named == [("rivers-0", "lab/m7"), ("rivers-0", "lab/m8"), ("towns-0", "lab/m7")]
+
+
+# -- which way confidences run -------------------------------------------------------------------------------------------
+
+SURE = [0.8 + n / 400 if RIGHT[n] else 0.4 + n / 100 for n in ROWS]  # wrong answers are surer now and then
+
+
+@pytest.mark.parametrize(
+    "name", ["p_wrong", "error_probability", "prob_incorrect", "not_confident", "doubt", "unsure", "probability of error"]
+)
+@pytest.mark.parametrize(("whole", "sign"), [(1, ""), (100, ""), (100, "%")])
+def test_a_probability_of_an_error_is_asked_about(read, tmp_path, name, whole, sign):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), **{name: lambda n: f"{whole * (1 - SURE[n]):.6g}{sign}"})
+    path = write(tmp_path / "in.csv", rows)
+    (problem,) = asked(read, path)
+    assert problem.choices[0] == f"error_probability={name}"
+    reading = read(path, columns=(("error_probability", name),), model="m")
+    assert [row[1] for row in answers(reading)] == pytest.approx(SURE)
+    (mapping,) = reading.report.mappings
+    assert mapping.roles["error_probability"] == (name,) and "confidence" not in mapping.roles
+    assert [row[1] for row in answers(read(path, mapping=mapping, model="m"))] == pytest.approx(SURE)
+
+
+@pytest.mark.parametrize("name", ["risk", "confidence", "p"])
+@pytest.mark.parametrize("grade", [{"correct": lambda n: int(RIGHT[n])}, {"is_wrong": lambda n: not RIGHT[n]}])
+def test_confidences_that_run_the_other_way_are_asked_about(read, tmp_path, name, grade):
+    path = write(tmp_path / "in.csv", rows_of(**grade, **{name: lambda n: 1 - SURE[n]}))
+    (problem,) = asked(read, path)
+    assert problem.choices[:2] == (f"error_probability={name}", f"uncertainty={name}")
+    assert "wrong answers have higher numbers than right ones" in problem.reason
+    assert mean_confidence(read(path, columns=(("confidence", name),), model="m")) == pytest.approx(1 - sum(SURE) / 40)
+    write(path, rows_of(**grade, **{name: lambda n: SURE[n]}))
+    assert mean_confidence(read(path, model="m")) == pytest.approx(sum(SURE) / 40)
+
+
+def test_what_is_named_after_correctness_is_proposed_as_no_confidence(read, tmp_path):
+    rows = rows_of(correct=lambda n: int(RIGHT[n]), factual_correctness=lambda n: n / 41)
+    assert read(write(tmp_path / "in.csv", rows), model="m").runs == [("m", "no confidence")]
+
+
+def test_how_many_graded_is_no_grade(read, tmp_path):
+    rows = rows_of(outputs=lambda n: {"answer": free_text(n), "confidence": 0.5},
+        feedback=lambda n: {"correctness": {"avg": float(RIGHT[n]), "n": 1}})  # fmt: skip
+    (problem,) = asked(read, write(tmp_path / "in.jsonl", rows))
+    assert problem.choices == ("correct=feedback.correctness.avg",)
+
+
+def prediction_of_olmes(n):
+    best = n % 4 if RIGHT[n] else (n + 1) % 4
+    outputs = [
+        {"sum_logits": -0.5 if option == best else -2.0, "num_tokens": 2, "is_greedy": option == best} for option in range(4)
+    ]
+    metrics = {"predicted_index_raw": best, "acc_raw": int(RIGHT[n]), "acc_per_token": int(RIGHT[n])}
+    return {"doc_id": n, "native_id": f"x{n}", "metrics": metrics, "model_output": outputs, "label": n % 4,
+        "task_hash": "a", "model_hash": "b"}  # fmt: skip
+
+
+def test_likelihoods_of_options_in_a_list_of_objects_are_confidences(read, tmp_path):
+    path = write(tmp_path / "predictions.jsonl", [prediction_of_olmes(n) for n in ROWS])
+    reading = read(path, model="m")
+    assert (right(reading), reading.runs) == (RIGHT, [("m", "options")])
+    share = math.exp(-0.5) / (math.exp(-0.5) + 3 * math.exp(-2.0))
+    whole = [json.loads(options) for (options,) in reading.rows("select options from responses_read")]
+    assert [max(shares.values()) for shares in whole] == pytest.approx([share] * 40)
+    assert reading.rows("select distinct category from questions_read") == [(None,)]

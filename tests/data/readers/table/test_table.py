@@ -307,7 +307,9 @@ def test_a_kept_mapping_is_offered_and_used_only_if_it_is_named(read, tmp_path):
     path = write(tmp_path / "later.csv", [{"x2": n % 2, "x1": f"{n}0"} for n in range(1, 9)])
     with pytest.raises(Refused) as refused:
         read(path, offered=offered_mappings(files, Viewer("ann")), dataset="later")
-    assert refused.value.advice == ["later.csv: the mapping lab of ann fits these columns, and was not used; name it to use it."]
+    assert refused.value.advice[-1:] == [
+        "later.csv: the mapping lab of ann fits these columns, and was not used; name it to use it."
+    ]
     reading = read(path, mapping=kept, dataset="later")
     assert reading.report.lines[:1] == [
         "later.csv: read as in the mapping lab of ann, with the words sure=0.9, with confidences from 0 to 100"
@@ -785,14 +787,12 @@ def test_names_in_the_plural(read, tmp_path):
     assert [row[2:4] for row in read(path).answers] == [(0.2, 0), (0.9, 1)]
 
 
-GUESSES, SPELLED = (
-    ("B", "A", "idk", "", "C", " a "),
-    (("85 %", "ja"), ("40%", "NEIN"), ("n/a", "no"), ("10 %", "wrong"), ("", "1")),
-)
+GUESSES, HITS = ("B", "A", "idk", "", "C", " a "), (True, True, False, False, False, True)
+SHARES, SPELLED = ("85 %", "40%", "n/a", "10 %", ""), {True: ("ja", "1", "TRUE"), False: ("NEIN", "no", "wrong")}
 LARGE = [
-    {"qid": f"q{n}", "prompt": f"Which is {n}?", "gold": "AB"[n % 2], "llm": model, "prediction": GUESSES[n % 6],
+    {"qid": f"q{n}", "prompt": f"Which is {n}?", "gold": "BA"[n % 2], "llm": model, "prediction": GUESSES[n % 6],
      "p_true": f"0,{n + 1}" if k else "1,0000000000000002", "note": (n + k) % 4,
-     **dict(zip(("stated_conf", "hit"), SPELLED[(n + k) % 5], strict=True))}
+     "stated_conf": SHARES[(n + k) % 5], "hit": SPELLED[HITS[n % 6]][(n + k) % 3]}
     for k, model in enumerate(("m1", " m2", "m3")) for n in range(12)
 ]  # fmt: skip
 

@@ -25,7 +25,7 @@ OWN_KEYS = [
     ("reliability", "method=isotonic"), ("reliability", "method=temperature&binning=mass15"),
     ("reliability", "binning=width10%2B1"), ("reliability", "binning=width10r"), ("difficulty", "difficulty=0.2..0.8"),
     ("compare", "metric=brier"), ("slices", "metric=accuracy"), ("people", "entropy=absolute"), ("decide", "t=0.8"),
-    ("which-ece", "binning=mass15"),
+    ("which-ece", "binning=mass15"), ("by-clue", "by=revealed&human=survival"), ("wrong", "before=0&least=0.5"),
 ]  # fmt: skip
 BAD = [
     ("leaderboard", "metrics=beauty"), ("leaderboard", "sort=beauty"), ("leaderboard", "theme=pink"),
@@ -37,6 +37,7 @@ BAD = [
     ("which-ece", "focus=nobody"), ("questions", "metric=beauty"), ("runs", "show=some"), ("gradings", "graded_run=nobody"),
     ("across", "datasets=nowhere"), ("buzz", "threshold=2"), ("buzz", "threshold=nobody:0.5"),
     ("buzz", "scale=percent"), ("buzz", "curve=people"),
+    ("by-clue", "by=word"), ("by-clue", "focus=nobody"), ("wrong", "before=2"),
 ]  # fmt: skip
 QUESTION = "/questions/pyramid/lit-01"
 GOOD_ADDRESSES = [
@@ -147,7 +148,8 @@ def test_pages_stand_in_places_in_a_clear_order(app):
 
 
 @pytest.mark.parametrize(("dataset", "missing"), [
-    ("pyramid", {"/people"}), ("lifeeval", {"/buzz", "/people", "/teams"}), ("tone", {"/buzz", "/teams"}),
+    ("pyramid", {"/people"}), ("lifeeval", {"/buzz", "/by-clue", "/people", "/teams"}),
+    ("tone", {"/buzz", "/by-clue", "/teams"}),
 ])  # fmt: skip
 def test_pages_that_show_nothing_are_not_offered(app, dataset, missing):
     with app.app_context():
@@ -198,7 +200,7 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     content, page = (sent(app, "/", "dataset=pyramid", wanted) for wanted in (False, True))
     assert "page" not in content and content["outline"] == page["outline"] and content["content"] == page["content"]
     assert page["page"]["title"] == "Leaderboard" and page["page"]["name"] == "leaderboard"
-    assert "Simulated people" in page["page"]["banner"] and 'data-path="/reliability"' in page["page"]["header"]
+    assert "Simulated people" in page["page"]["banner"] and 'data-path="/by-clue"' in page["page"]["header"]
     assert set(page["fragments"]) > set(content["fragments"])
     wrong = sent(app, "/", "dataset=nowhere")
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""

@@ -84,12 +84,16 @@ def test_only_pinned_runs_have_colours(crowd):
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
-        ("", range(MAX_HIGHLIGHTED)), ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
+        ("", (*range(MAX_HIGHLIGHTED - 1), RUNS - 1)), ("focus={9}", (*range(MAX_HIGHLIGHTED - 1), 9)),
+        ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
         ("run={0}&run={1}&run={2}", (0, 1, 2)),
     ],
 )  # fmt: skip
 def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
-    """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best."""
+    """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best.
+
+    The run in focus is never left out: by default the one that the finding is about, here the last.
+    """
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
     pages = (("reliability", "", ("reliability",)), ("reliability", "tab=decomposition", ("smooth", "discrimination")))
@@ -99,8 +103,9 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
             assert len(numbers) == every[name]["layout"]["meta"]["panels"] == len(shown)
-            if page == "reliability" or address:  # on the other page, other runs are the best
+            if page == "reliability" or (address and "focus" not in address):  # on the other page, other runs are the best
                 assert numbers == [*shown], name
+            assert {*shown} & {9, RUNS - 1} <= {*numbers}
 
 
 @pytest.mark.parametrize(

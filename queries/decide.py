@@ -25,6 +25,7 @@ from clueline.queries.engine.plays_of_people import count_plays, with_second_val
 from clueline.queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from clueline.queries.engine.selected_answers import selection_clauses
 from clueline.queries.engine.units import Units
+from clueline.queries.leaderboard import REFERENCE
 from clueline.queries.metrics import CATALOGUE, Metric
 from clueline.queries.metrics.kernels.arrays import Floats, Ints, ratio
 from clueline.queries.metrics.kernels.decisions import (
@@ -155,7 +156,7 @@ class Decisions(Answer):
 def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -> Decisions:
     """Return what answers are worth at every threshold: for each run, for people, and for the difference of two runs.
 
-    The difference is of runs ``a`` and ``b``; if blank, of the best ones by the Brier score. ``common`` is 1 by default. Raises
+    The difference is of runs ``a`` and ``b``; if blank, of the best models by the Brier score. ``common`` is 1 by default. Raises
     ``BadRequest`` if the dataset has no such run, or they are the same.
     """
     names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
@@ -166,8 +167,10 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     counted = groups[0].selection
     metrics = _metrics(evidence)
     order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
-    first = a or next((run for run in order if run != b), "")
-    second = b or next((run for run in order if run != first), "")
+    models = [run for run in order if names[run].elicitation != REFERENCE]
+    contestants = models if len(models) > 1 else order
+    first = a or next((run for run in contestants if run != b), "")
+    second = b or next((run for run in contestants if run != first), "")
     return Decisions(
         *head(snapshot, selection),
         thresholds=THRESHOLDS.tolist(),

@@ -21,7 +21,6 @@ from clueline.dashboard.ui.figure import Names, PlotlyJson, figure
 from clueline.dashboard.ui.html import (
     controls,
     data,
-    folded_section,
     heading,
     items_link,
     items_query,
@@ -258,7 +257,7 @@ clientside_callback(
 )
 
 
-HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
+HEIGHT, AXIS = 235, 60  # pixels of a figure, and of the space below and above its axis
 SHARE = fig.UNIT | {"range": [-0.01, 1.01]}
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
@@ -310,7 +309,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     )  # fmt: skip
     scores = fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True))
     shapes = [_marker(t), fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}]
-    return fig.drawn([band, line], HEIGHT - 60, fig.axis(T_AXIS, **SHARE), scores, shapes=shapes)
+    return fig.drawn([band, line], HEIGHT - 40, fig.axis(T_AXIS, **SHARE), scores, shapes=shapes)
 
 
 def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy: bool, forecasts: bool) -> PlotlyJson:
@@ -407,7 +406,7 @@ def difference_section(
     return section("Two runs", controls(*menus), verdict(difference, names, chosen_here), shown)
 
 
-def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Details:
+def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Section:
     """Return risk and accuracy over the share of items answered. ``forecasts``: whether answers are forecasts."""
     risk = "Share of errors among the most confident items (risk), over the share answered. Lower is better"
     right = "Accuracy of the most confident items, over the share answered. Higher is better"
@@ -420,7 +419,7 @@ def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts:
         text = style.table(drawn, f"{'Accuracy' if accuracy else 'Errors'} by share answered", AT_COVERAGE)
         title = f"{caption}. \u25cf the share with confidence above t"
         figures.append(figure(name, drawn, title, text, style.legend([run.run for run in result.runs])))
-    return folded_section("Risk and accuracy by coverage", side_by_side(*figures))
+    return section("Coverage", side_by_side(*figures))
 
 
 CITED = tuple(CATALOGUE[key] for key in ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr"))

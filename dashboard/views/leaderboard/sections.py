@@ -81,8 +81,7 @@ def confidence_gap(board: Leaderboard, style: RunStyle) -> html.Figure:
     return figure(
         "gap",
         gap_figure(rows, style),
-        "Confidence against accuracy, the most overconfident run first: a ring to the right of its dot means overconfidence, to "
-        "the left underconfidence. Thin lines: 95 % intervals",
+        "Confidence against accuracy, the most overconfident run first. Thin lines: 95 % intervals",
         metrics_table(rows, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", style),
     )
 

@@ -13,11 +13,13 @@ from html import unescape
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from dash import html
+from dash.development.base_component import Component
 
 from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.pages import PageRequest
 from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import menu
 from clueline.dashboard.ui.figure import INK, OTHERS, PlotlyJson, end_labels, label_margin, plain
 from clueline.dashboard.ui.html import aria, data
 from clueline.dashboard.ui.table import Content, PageColumn, columns_by, html_table
@@ -249,6 +251,13 @@ def run_in_focus(request: PageRequest[Any]) -> str:
         return str(request.parameters.focus)
     finding = service().ask(findings, request.selection).finding
     return finding.run if finding else ""
+
+
+def focus_menu(request: PageRequest[Any], names: Mapping[str, str]) -> Component | None:
+    """Return a menu of the run in focus, by default that of the finding; None where all runs are in colour."""
+    if len(names) <= MAX_HIGHLIGHTED:
+        return None
+    return menu("focus", "Run in focus", {"": "That of the finding", **names}, request.parameters.focus)
 
 
 def _best_first(request: PageRequest[Any], metric: Metric) -> list[str]:

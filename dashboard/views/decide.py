@@ -29,7 +29,7 @@ from clueline.dashboard.ui.html import (
     side_by_side,
 )
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
+from clueline.dashboard.ui.runs import RunStyle, focus_menu, highlighted_runs, run_names, run_style
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from clueline.dashboard.ui.text import percent, short
 from clueline.dashboard.views.leaderboard.view import cited_leaderboard
@@ -456,6 +456,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
             "Answer or abstain",
             f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
             f"{counted(len(result.runs), 'run')}",
+            focus_menu(request, style.names),
         ),
         cost_slider(t),
         decisions_table(result, style, t, forecasts=request.facets.forecasts),

@@ -17,7 +17,7 @@ from clueline.dashboard.ui.controls import filter_keys
 from clueline.dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
 from clueline.dashboard.ui.html import heading, items_query, note, side_by_side
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
+from clueline.dashboard.ui.runs import Panels, RunStyle, focus_menu, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import PageColumn, html_table, interval
 from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, STATED, brackets, short
 from clueline.data.plurals import counted
@@ -278,6 +278,7 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
         heading(
             "Difficulty",
             f"{request.facets.title}: whether confidence falls as questions get harder; {counted(len(result.runs), 'run')}",
+            focus_menu(request, style.names),
         ),
         *hard_easy(result, style, request.parameters.panels, forecasts=request.facets.forecasts),
         side_by_side(*parts),

@@ -140,6 +140,14 @@ def test_an_empty_selection_says_what_to_widen(app, page):
     assert "without q" in as_text(content) and "match these filters" in words(content)
 
 
+def test_a_run_in_focus_that_filters_leave_out_stops_no_page(app, client):
+    """Links between pages keep it, so every page of a dataset can have one."""
+    left_out, *_ = [run for run in client.get("/api/v1/runs?dataset=pyramid").json["runs"] if run["model"] != "BM25"]
+    for name, page in PAGES.items():
+        if page.order is not None and page.place in ("Overview", "Calibration", "When to answer", "Questions", "Compare"):
+            drawn(app, name, f"dataset=pyramid&model=BM25&focus={left_out['run']}")
+
+
 def test_pages_stand_in_places_in_a_clear_order(app):
     for place in PLACES:
         orders = [page.order for page in PAGES.values() if page.place == place and page.order is not None]

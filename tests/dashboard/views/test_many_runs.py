@@ -75,6 +75,23 @@ def test_a_run_has_one_colour_on_all_pages(crowd):
     assert own[runs[11]] in seen[runs[11]] and own[runs[0]] in seen[runs[0]]
 
 
+@pytest.mark.parametrize("number", [None, 9])
+def test_the_run_in_focus_is_in_colour_and_named_on_every_page(crowd, number):
+    """By default it is the one of the finding, which is not among the best eight."""
+    runs, finding = runs_of(crowd), get(crowd.test_client(), "/api/v1/finding?dataset=crowd")["finding"]
+    focus, query = (finding["run"], "") if number is None else (runs[number], f"focus={runs[number]}")
+    for page in ("leaderboard", "difficulty", "decide"):
+        shades = line_colours(crowd, page, query)
+        assert shades[focus] != {"var(--run-other)"}, page
+        coloured = [run for run, shade in shades.items() if shade != {"var(--run-other)"}]
+        assert len(coloured) == MAX_HIGHLIGHTED, page
+    figures = divided(crowd, "decide", query).figures
+    label = next(f"model {place}" for place, run in runs.items() if run == focus)
+    for name in ("net", "murphy", "risk-coverage"):
+        labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
+        assert label in labels, name
+
+
 def test_only_pinned_runs_have_colours(crowd):
     runs = runs_of(crowd)
     shades = line_colours(crowd, "buzz", f"pin={runs[0]}&pin={runs[1]}")

@@ -86,7 +86,8 @@ def items(
     counted, coverage = answers.selection, answers.coverage
     if focus and (coverage is None or not coverage.apart.keys().isdisjoint(focus)):
         counted = selection.on_runs(focus)
-    states: tuple[State, ...] = ("answered", "failed") if selection.failed and bin is None else ("answered",)
+    of_mark = (bin, clue, fifth) != (None, None, None)  # marks that count answers with a confidence
+    states: tuple[State, ...] = ("answered", "failed") if selection.failed and not of_mark else ("answered",)
     low, high = confidence or (0.0, 1.0)
     condition = "p.confidence between $i_low and $i_high"
     values: SqlParameters = {"i_low": low, "i_high": high}

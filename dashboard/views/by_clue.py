@@ -9,7 +9,17 @@ from dash import html
 from dash.development.base_component import Component
 
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
-from clueline.dashboard.registry.tables import RUN_FIRST, Table, column, fields, reasons
+from clueline.dashboard.registry.tables import (
+    RUN_FIRST,
+    Table,
+    column,
+    columns,
+    fields,
+    parts,
+    reasons,
+    second_values,
+    with_interval,
+)
 from clueline.dashboard.registry.views import METRIC_INTERVALS, Cited, serve
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys, menu
@@ -17,14 +27,15 @@ from clueline.dashboard.ui.figure import PlotlyJson
 from clueline.dashboard.ui.html import aria, controls, data, heading, items_link, items_query, note, section, side_by_side
 from clueline.dashboard.ui.messages import nothing_selected
 from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, named, panels_note, run_style
-from clueline.dashboard.ui.table import PageColumn, html_table
+from clueline.dashboard.ui.table import Cell, PageColumn, html_table, interval, second_note, with_second
 from clueline.dashboard.ui.text import CURVE_LABELS, CURVE_NAMES, brackets, percent, short
 from clueline.data.plurals import counted
 from clueline.queries.by_clue import ACCURACY, CONFIDENCE, GAP, ByClue, CluePoint, Overconfident, RunByClue, by_clue, people_know
+from clueline.queries.deferring import STEPS, THRESHOLDS, Deferring, DeferringToRun, Share, deferring
 from clueline.queries.engine.parts_of_questions import BY, By, offered_parts
 from clueline.queries.selection.facets import Facets
 from clueline.queries.selection.parameter_kinds import Choice
-from clueline.queries.selection.view_parameters_base import Parameters
+from clueline.queries.selection.view_parameters_base import NoParameters, Parameters
 
 
 def _default(facets: Facets) -> str:
@@ -66,6 +77,36 @@ BY_CLUE = serve(
     """Mean confidence, accuracy and the human curve at each clue, or each fifth of the question, with intervals; and where a
         run is surer than right while people do not know yet, the worst run first.""",
     POINTS,
+)
+
+
+WITH_INTERVAL = ("value", "low", "high", "no_interval")
+DEFERRING = serve(
+    "deferring",
+    deferring,
+    NoParameters,
+    """What people would gain from the confidence of each run: shares of right answers of people alone, of the run alone, of
+        people who take the run's answer where its confidence is above a threshold, and of the better of both.""",
+    Table(
+        "The same as CSV, a row per run and way to answer.",
+        rows=lambda answer: [
+            (run, who, threshold, share)
+            for run in answer.runs
+            for who, threshold, share in (
+                ("people", None, run.people),
+                ("run", None, run.run_alone),
+                ("oracle", None, run.oracle),
+                *(("deferring", *pair) for pair in zip(answer.thresholds, run.deferring, strict=True)),
+            )
+        ],
+        columns=(
+            *RUN_FIRST,
+            *columns("questions", "items", at=0),
+            *parts("who", "threshold", start=1),
+            *with_interval(columns(*WITH_INTERVAL, at=3), "value"),
+            column("second", second_values(3)),
+        ),
+    ),
 )
 
 
@@ -127,6 +168,7 @@ def draw(request: PageRequest[ByCluePage]) -> Sequence[Component | None]:
         if shown
         else None,
         note(_about_people(result)),
+        deferring_section(DEFERRING.ask(request), focus.run, style) if request.facets.has_teams else None,
     ]
 
 
@@ -322,6 +364,10 @@ def worst_table(result: ByClue, style: RunStyle, focus: RunByClue) -> html.Div:
         points = points_of(run.worst).replace(" points", "")
         return html.B(points, title="Shown to be above 0") if run.worst.shown else points
 
+    def people(run: RunByClue) -> object:
+        at = at_worst(run)
+        return at and with_second(at.people, at.second.get("people"), _whole_percent)
+
     def answers(run: RunByClue) -> Component | None:
         at = at_worst(run)
         return None if at is None else items_link(f"{at.items:,}", _behind(run, at, result.by))
@@ -333,7 +379,7 @@ def worst_table(result: ByClue, style: RunStyle, focus: RunByClue) -> html.Div:
         PageColumn("States", of_worst("mean_confidence"), _whole_percent, number=True),
         PageColumn("Is right", of_worst("accuracy_scored"), _whole_percent, number=True),
         PageColumn("Gap in points", gap, number=True),
-        PageColumn("People", of_worst("people"), _whole_percent, number=True),
+        PageColumn("People", people, _whole_percent, number=True),
         PageColumn("Answers", answers, number=True),
     ]
     return html_table(columns, result.runs, "Where each run is surer than right before people know")
@@ -349,3 +395,87 @@ def _short_part(part: str, by: By) -> str:
 
 ABOUT_GAPS = "First at: where confidence first exceeds accuracy while people do not know yet. Most at: where it does so most. "
 ABOUT_SHOWN = "A gap in bold is shown: its 95 % interval, which holds for all parts of all runs together, leaves out 0."
+
+
+SHOWN_AT = (0.5, 0.8)  # thresholds of the table
+ABOUT_DEFERRING = "People, who take the run's answer where its confidence is above this"
+
+
+def deferring_section(result: Deferring, focus: str, style: RunStyle) -> html.Section | None:
+    """Return what people would gain from the confidence of the run in focus as a figure, and of each run as a table."""
+    runs = {run.run: run for run in result.runs}
+    if focus not in runs:
+        return None
+
+    def share(part: Share) -> Cell:
+        points = f"{_points(part.value)} {brackets(part.low, part.high, _points)}".rstrip()
+        return Cell([points, second_note(part.second.get("value"), _points)], part.no_interval)
+
+    def at(threshold: float) -> Callable[[DeferringToRun], Cell]:
+        return lambda run: share(run.deferring[round(threshold * STEPS)])
+
+    listed = [
+        style.column(),
+        PageColumn("People, %", lambda run: share(run.people), number=True),
+        PageColumn("Run, %", lambda run: share(run.run_alone), number=True),
+        *(PageColumn(f"Above {threshold:g}, %", at(threshold), number=True, about=ABOUT_DEFERRING) for threshold in SHOWN_AT),
+        PageColumn("Better, %", lambda run: share(run.oracle), number=True, about="The better of both at each clue"),
+    ]
+    steps = [
+        PageColumn("Above", lambda row: row[0]),
+        PageColumn("Right", lambda row: row[1].value),
+        interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[1].no_interval),
+    ]
+    return section(
+        "What people would gain from its confidence",
+        f"People answer themselves, and take the run's answer where its confidence is above t. People: "
+        f"{CURVE_NAMES[result.human]}.",
+        side_by_side(
+            fig.figure(
+                "deferring",
+                deferring_figure(runs[focus], style),
+                f"{style.names[focus]}: share of right answers over t, with its 95 % interval",
+                html_table(steps, list(zip(result.thresholds, runs[focus].deferring, strict=True)), "Share right by threshold"),
+            ),
+            html_table(listed, result.runs, "What people would gain from the confidence of each run"),
+        ),
+    )
+
+
+def deferring_figure(run: DeferringToRun, style: RunStyle) -> PlotlyJson:
+    """Draw the share of right answers of people who defer above a threshold, between people alone and the better of both."""
+    x, colour = [*THRESHOLDS], style.colours.own[run.run]
+    levels: tuple[tuple[str, Share, dict[str, Any]], ...] = (
+        ("better of both", run.oracle, {"color": fig.MUTED, "width": 1.2, "dash": "dash"}),
+        ("run alone", run.run_alone, {"color": colour, "width": 1.2, "dash": "dot"}),
+        ("people alone", run.people, {"color": fig.INK, "width": 1.6}),
+    )
+    level_lines = [
+        fig.lines(
+            [x[0], x[-1]], [share.value, share.value], f"{words} %{{y:.3f}} {brackets(share.low, share.high)}", line=line,
+            name=words.capitalize(),
+        )
+        for words, share, line in levels
+    ]  # fmt: skip
+    values = [share.value for share in run.deferring]
+    ends = [brackets(share.low, share.high) for share in run.deferring]
+    curve = fig.lines(
+        x, values, "deferring above %{x:.2f}: %{y:.3f} %{customdata}", line={"color": colour, "width": 2.4}, customdata=ends,
+        name="People, deferring",
+    )  # fmt: skip
+    around = fig.band(x, [share.low for share in run.deferring], [share.high for share in run.deferring])
+    named_ends = [(words.capitalize(), share.value or 0.0, line["color"]) for words, share, line in levels]
+    highest = max(end for share in (run.oracle, *run.deferring) for end in (share.value, share.high) if end is not None)
+    bottom, top = fig.padded([0.0, highest], zero=True)
+    labels = fig.end_labels(named_ends, bottom, top, GAIN_HEIGHT - MARGINS)
+    return fig.drawn(
+        [*around, *level_lines, curve],
+        GAIN_HEIGHT,
+        fig.axis("t: people defer above this confidence", range=[0, x[-1]], tickformat=".2~f"),
+        fig.axis("share right", range=[bottom, top], tickformat=".2~f"),
+        margin=fig.label_margin([words for words, _, _ in named_ends]),
+        annotations=labels,
+    )
+
+
+GAIN_HEIGHT, MARGINS = 250, 60  # pixels of the figure, and of the space above and below its axis

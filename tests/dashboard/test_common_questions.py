@@ -18,7 +18,7 @@ from tests.helpers.drawn_pages import markup
 from tests.helpers.stores import seed_without_models
 
 BY_DEFAULT = [
-    "leaderboard", "agreement", "breakdown?by=category", "by-clue", "decide", "difficulty", "finding",
+    "leaderboard", "agreement", "breakdown?by=category", "by-clue", "decide", "deferring", "difficulty", "finding",
     "recalibration?method=platt", "people", "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
     "which-h",
 ]  # fmt: skip

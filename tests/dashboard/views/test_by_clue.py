@@ -31,7 +31,8 @@ def test_the_run_in_focus_is_drawn_first_and_alone(app, client):
     runs = client.get(ALL).json["runs"]
     last = runs[-1]
     figures = divided(app, "by-clue", f"dataset=pyramid&focus={last['run']}").figures
-    drawn_runs = {name: {trace["meta"]["run"] for trace in figure["data"]} for name, figure in figures.items()}
+    drawn_runs = {name: {trace["meta"]["run"] for trace in figure["data"] if "meta" in trace} for name, figure in figures.items()}
+    drawn_runs.pop("deferring")
     assert drawn_runs == {"by-clue": {last["run"]}, "by-clue-others": {run["run"] for run in runs[:-1]}}
     assert f"{last['model']} · {last['elicitation']} is" in words(drawn(app, "by-clue", f"dataset=pyramid&focus={last['run']}"))
 
@@ -83,3 +84,14 @@ def test_where_questions_have_one_clue_it_says_so(app, client):
     assert {point["part"] for run in answer["runs"] for point in run["points"]} == {"1"}
     assert {point["people"] for run in answer["runs"] for point in run["points"]} == {None}
     assert "No human team heard these questions" in words(drawn(app, "by-clue", "dataset=lifeeval"))
+
+
+def test_what_people_would_gain_is_drawn_for_the_run_in_focus(app, client):
+    gains = {run["run"]: run for run in client.get("/api/v1/deferring?dataset=pyramid").json["runs"]}
+    worst = client.get(ALL).json["runs"][0]["run"]
+    lines = {trace.get("name"): trace["y"] for trace in divided(app, "by-clue", "dataset=pyramid").figures["deferring"]["data"]}
+    assert lines["People, deferring"] == [share["value"] for share in gains[worst]["deferring"]]
+    for name, key in (("People alone", "people"), ("Run alone", "run_alone"), ("Better of both", "oracle")):
+        assert lines[name] == [gains[worst][key]["value"]] * 2
+    rows = client.get("/api/v1/deferring.csv?dataset=pyramid").text.splitlines()
+    assert len(rows) == 1 + 8 * (3 + 20)

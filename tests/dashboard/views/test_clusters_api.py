@@ -24,6 +24,7 @@ KEYS = {
     "/api/v1/breakdown": f"metrics={RANKED}&intervals=1&by=category",
     "/api/v1/buzz": "threshold=0.5",
     "/api/v1/by-clue": "",
+    "/api/v1/deferring": "",
     "/api/v1/buzz/median": "threshold=0.5",
     "/api/v1/compare": f"a=A&b=B&metrics={RANKED}",
     "/api/v1/pairs": f"metrics={RANKED}",

@@ -14,6 +14,7 @@ from clueline.data.sufficient_statistics import bin_of
 from clueline.queries.engine.common_questions import Coverage
 from clueline.queries.engine.counted import Counted, count_answers, count_groups
 from clueline.queries.engine.gather import gather
+from clueline.queries.engine.parts_of_questions import BY, By, offered_parts, parts_of_questions
 from clueline.queries.engine.plays_of_people import with_second_values
 from clueline.queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from clueline.queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows
@@ -31,17 +32,27 @@ STEPS = 10  # steps of difficulty, from 0 to 1
 
 
 def breakdown_fields(facets: Facets) -> tuple[str, ...]:
+    """Return what can divide a dataset: what divides its questions, and parts of questions."""
+    parts = offered_parts(facets.longest) if facets.longest > 1 else ()
+    return (*BREAKDOWN_FIELDS, *parts, *_attributes(facets))
+
+
+def question_fields(facets: Facets) -> tuple[str, ...]:
     """Return what can divide the questions of a dataset: columns, and attributes such as ``attr.language``."""
-    attributes = (key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MAX_PARTS)
-    return (*BREAKDOWN_FIELDS, *attributes)
+    return (*BREAKDOWN_FIELDS, *_attributes(facets))
+
+
+def _attributes(facets: Facets) -> list[str]:
+    return [key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MAX_PARTS]
 
 
 class BreakdownPart(msgspec.Struct):
     """Questions, or responses, that share a value.
 
     ``value`` is what they share, None for those without one. A step of difficulty is written ``lo..hi`` and means [lo, hi); the
-    last step includes 1. Intervals and ranks are within the part. Letters, and which runs may be best, are adjusted for the
-    number of parts, too.
+    last step includes 1. A clue is written as its number within the question, from 1. The share of the question that is revealed
+    by the end of a clue is written ``lo..hi``, too, but means (lo, hi]. Intervals and ranks are within the part. Letters, and
+    which runs may be best, are adjusted for the number of parts, too.
     """
 
     value: str | None
@@ -62,6 +73,8 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
         measured = _parts_of_responses(snapshot, selection, name, metrics, intervals)
+    elif of_clues := next((part for part in BY if part == by), None):
+        measured = _parts_of_clues(snapshot, selection, of_clues, metrics, intervals)
     else:
         measured = _parts_of_questions(snapshot, selection, by, metrics, intervals)
     by_value: dict[Any, list[BreakdownPart]] = {}
@@ -105,6 +118,17 @@ def _parts_of_questions(
             yield shared, BreakdownPart(_name(by, shared), len(part), _ranked(rows, counted.coverage))
 
 
+def _parts_of_clues(
+    snapshot: Snapshot, selection: Selection, by: By, metrics: Sequence[Metric], intervals: bool
+) -> Iterator[tuple[int, BreakdownPart]]:
+    """Yield the same by clue or share revealed, each of what its own runs answered there; a question can be in several."""
+    parts = parts_of_questions(snapshot, selection, by)
+    for part in parts:
+        inside = selection.replace(clue_mask=part.clues)
+        for measured in _measured(snapshot, inside, part.value, metrics, len(parts) if intervals else None):
+            yield part.number, measured
+
+
 def _parts_of_responses(
     snapshot: Snapshot, selection: Selection, name: str, metrics: Sequence[Metric], intervals: bool
 ) -> Iterator[tuple[int, BreakdownPart]]:
@@ -117,14 +141,23 @@ def _parts_of_responses(
     chosen = dict(selection.attr).get(name)
     values = [value for value in (*(value for (value,) in stored), "") if not chosen or value in chosen]
     for place, value in enumerate(values):
-        for counted in count_groups(snapshot, selection.with_response_attribute(name, value), metrics):
-            tested = _tested(counted, len(values)) if intervals else None
-            evidence, group = counted.evidence, counted.metrics
-            states = counts_by_run(state_counts(snapshot, counted.selection.replace(clue_mask=None)))
-            # A part in which no run takes part has no rows.
-            if len(evidence.places) or (counted.coverage is not None and any(counted.coverage.answered.values())):
-                rows = _ranked(run_rows(evidence, group, states, group if intervals else (), tested), counted.coverage)
-                yield place, BreakdownPart(value or None, len(np.unique(evidence.places)), rows)
+        inside = selection.with_response_attribute(name, value)
+        for measured in _measured(snapshot, inside, value or None, metrics, len(values) if intervals else None):
+            yield place, measured
+
+
+def _measured(
+    snapshot: Snapshot, selection: Selection, value: str | None, metrics: Sequence[Metric], parts: int | None
+) -> Iterator[BreakdownPart]:
+    """Yield a part, for each group of metrics; with intervals, if the number of ``parts`` is given."""
+    for counted in count_groups(snapshot, selection, metrics):
+        tested = None if parts is None else _tested(counted, parts)
+        evidence, group = counted.evidence, counted.metrics
+        states = counts_by_run(state_counts(snapshot, counted.selection.replace(clue_mask=selection.clue_mask)))
+        # A part in which no run takes part has no rows.
+        if len(evidence.places) or (counted.coverage is not None and any(counted.coverage.answered.values())):
+            rows = _ranked(run_rows(evidence, group, states, () if parts is None else group, tested), counted.coverage)
+            yield BreakdownPart(value, len(np.unique(evidence.places)), rows)
 
 
 def _tested(counted: Counted, parts: int) -> RankedMetrics | None:

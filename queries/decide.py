@@ -168,9 +168,10 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     metrics = _metrics(evidence)
     order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
     _, references = divide_references(snapshot, selection)
-    order = [run for run in order if run not in references]
-    first = a or next((run for run in order if run != b), "")
-    second = b or next((run for run in order if run != first), "")
+    models = [run for run in order if run not in references]
+    contestants = models if len(models) > 1 else order
+    first = a or next((run for run in contestants if run != b), "")
+    second = b or next((run for run in contestants if run != first), "")
     return Decisions(
         *head(snapshot, selection),
         thresholds=THRESHOLDS.tolist(),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from clueline.data.duckdb_and_polars import SqlParameters, first_rows
+from clueline.data.human_curves import UNSTATED_END
 from clueline.data.store import Snapshot
 from clueline.data.store.answer_states import State
+from clueline.queries.by_clue import KNOWN
 from clueline.queries.engine.counted import count_answers
+from clueline.queries.engine.parts_of_questions import By, in_part
 from clueline.queries.engine.run_pairs import RunName
 from clueline.queries.engine.selected_answers import selected_responses, selection_clauses
 from clueline.queries.metrics import Conventions
-from clueline.queries.selection import Answer, Selection, head
+from clueline.queries.selection import Answer, Selection, dataset_conventions, head
 from clueline.queries.selection.parameter_kinds import Range
 from clueline.queries.selection.selection import ATTR
 
@@ -55,6 +60,9 @@ def items(
     focus: tuple[str, ...] = (),
     question: tuple[str, ...] = (),
     bin: int | None = None,
+    clue: int | None = None,
+    fifth: int | None = None,
+    before: bool = False,
     order: Order = "off",
     within: Selection | None = None,
 ) -> ItemList:
@@ -67,6 +75,8 @@ def items(
         confidence: the range of their confidence, both ends included.
         focus, question: ids of runs and of questions; empty for all.
         bin: one bin of each run, from 1, as its reliability diagram has it under the binning of the selection.
+        clue, fifth: one clue of each question, and one fifth, from 1, as in ``by_clue``.
+        before: whether only answers before people knew are listed.
         order: whether the wrong ones come first, the surest first.
         within: further filters on questions, clues and responses.
     """
@@ -76,7 +86,8 @@ def items(
     counted, coverage = answers.selection, answers.coverage
     if focus and (coverage is None or not coverage.apart.keys().isdisjoint(focus)):
         counted = selection.on_runs(focus)
-    states: tuple[State, ...] = ("answered", "failed") if selection.failed and bin is None else ("answered",)
+    of_mark = (bin, clue, fifth) != (None, None, None)  # marks that count answers with a confidence
+    states: tuple[State, ...] = ("answered", "failed") if selection.failed and not of_mark else ("answered",)
     low, high = confidence or (0.0, 1.0)
     condition = "p.confidence between $i_low and $i_high"
     values: SqlParameters = {"i_low": low, "i_high": high}
@@ -86,7 +97,12 @@ def items(
             values[f"i_{column}"] = list(ids)
     if bin is not None:
         condition += f" {_in_bin(bin, selection.conventions)}"
+    if before:
+        condition += f" and {_before_people(snapshot, selection)}"
     counted = counted if within is None else _narrowed(counted, within)
+    parts: dict[By, int | None] = {"clue": clue, "revealed": fifth}
+    for by, number in parts.items():
+        counted = counted if number is None else in_part(snapshot, counted, by, number)
     return _first_items(snapshot, counted, states, condition, values, ORDERS[order], min(limit, MAX_ITEMS))
 
 
@@ -159,27 +175,50 @@ class SureRun(RunName):
     share: float | None
 
 
+class SureItem(Item):
+    """A wrong answer.
+
+    ``text`` is that of its clue or, without one, of its question. ``people`` is the human curve at the clue: None if no human
+    team heard the question. Of the ``teams`` that did, once for each match, ``right`` had answered correctly by the end of the
+    clue. ``unstated`` of them ended without a buzz where nobody stated, and count as not right.
+    """
+
+    text: str | None = None
+    people: float | None = None
+    teams: int | None = None
+    right: int | None = None
+    unstated: int = 0
+
+
 class ConfidentlyWrong(Answer):
     """Answer of ``/api/v1/confidently-wrong``; answers are sure from the confidence ``least``.
 
     ``runs`` come by their number of sure wrong answers, most first. There are ``total`` of these, and ``items`` are the surest.
+    If ``before``, all counts are of answers at clues before people knew: where the curve ``human`` is below 1/2.
     """
 
     least: float
+    before: bool
+    human: str
     runs: list[SureRun]
     total: int
-    items: list[Item]
+    items: list[SureItem]
 
 
-def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = SURE, limit: int = MAX_LISTED) -> ConfidentlyWrong:
+def confidently_wrong(
+    snapshot: Snapshot, selection: Selection, least: float = SURE, before: bool = False, limit: int = MAX_LISTED
+) -> ConfidentlyWrong:
     """Return the wrong answers (correctness below one half) with a confidence of at least ``least``, the surest first.
 
-    Answers on which the gradings of their run differ are marked; with ``undisputed`` they count nowhere.
+    If ``before``, only those before people knew. Answers on which the gradings of their run differ are marked; with
+    ``undisputed`` they count nowhere.
     """
     counted = count_answers(snapshot, selection, compared=False).selection
     with_clauses, parameters = selection_clauses(counted)
     responses = selected_responses(snapshot, counted, parameters, ("answered",), mark_disputed=True)
-    chosen = f"select * from ({responses}) {'where not disputed' if counted.undisputed else ''}"
+    curve = dataset_conventions(snapshot, selection).human_curve_or_default
+    early = _before_people(snapshot, selection) if before else "true"
+    chosen = f"select * from ({responses}) p where {early} {'and not p.disputed' if counted.undisputed else ''}"
     runs = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, count(*) as answers, count(*) filter (confidence >= $w_least) as sure,
@@ -188,7 +227,30 @@ def confidently_wrong(snapshot: Snapshot, selection: Selection, least: float = S
         order by wrong desc, r.position""",
         parameters | {"w_least": least},
     )
-    condition, limits = "p.confidence >= $w_least and p.correct < 0.5", {"w_least": least}
+    condition, limits = f"p.confidence >= $w_least and p.correct < 0.5 and {early}", {"w_least": least}
     first = _first_items(snapshot, counted, ("answered",), condition, limits, ORDERS["confidence"], limit)
     sure = [SureRun(**row) for row in runs.to_dicts()]
-    return ConfidentlyWrong(*head(snapshot, selection), least, sure, first.total, first.items)
+    listed = _with_people(snapshot, selection, first.items, curve)
+    return ConfidentlyWrong(*head(snapshot, selection), least, before, curve, sure, first.total, listed)
+
+
+def _before_people(snapshot: Snapshot, selection: Selection) -> str:
+    """Return an SQL condition on answers ``p``: people heard the question, and did not know it by then."""
+    curve = dataset_conventions(snapshot, selection).human_curve_or_default
+    return f"""exists (from curves k where k.dataset = p.dataset and k.question_id = p.question_id and k.clue = p.clue
+        and k.{curve} < {KNOWN})"""
+
+
+def _with_people(snapshot: Snapshot, selection: Selection, listed: Sequence[Item], curve: str) -> list[SureItem]:
+    """Add to answers what was revealed at their clues, and how many people knew by then."""
+    facts = snapshot.frame(
+        f"""select c.question_id, c.clue, coalesce(c.text, q.text) as text, h.{curve} as people, h.teams,
+            round(h.team_share * h.teams)::integer as right,
+            (select count(*) from exposures e where e.dataset = c.dataset and e.question_id = c.question_id
+                and e.team_kind = 'human' and {UNSTATED_END}) as unstated
+        from clues c join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
+        where c.dataset = $d and list_contains($ids::varchar[], c.question_id)""",
+        {"d": selection.dataset, "ids": sorted({item.question_id for item in listed})},
+    ).to_dicts()
+    of_clue = {(fact.pop("question_id"), fact.pop("clue")): fact for fact in facts}
+    return [SureItem(**structs.asdict(item), **of_clue[item.question_id, item.clue]) for item in listed]

@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from clueline.queries.across import ROWS, Rows
+from clueline.queries.engine.parts_of_questions import FIFTHS
 from clueline.queries.engine.primary_metric import primary_metric
 from clueline.queries.engine.reliability_diagrams import BANDS
 from clueline.queries.gradings import SHOWN
@@ -190,6 +191,11 @@ class ItemsKeys(Parameters, frozen=True):
     bin: Annotated[
         int | None, Whole("one bin of each run, from 1, as `/api/v1/reliability` has it under `binning`", most=100)
     ] = None
+    clue: Annotated[int | None, Whole("one clue of each question, from 1, as `/api/v1/by-clue` has it", most=10_000)] = None
+    fifth: Annotated[
+        int | None, Whole("one fifth of each question, from 1, as `/api/v1/by-clue` has it with `by=revealed`", most=FIFTHS)
+    ] = None
+    before: Annotated[bool, Flag("`1`: only answers before people knew, where the human curve is below 1/2")] = False
     order: Annotated[
         Order, Choice("`off`: furthest off first (the default); `wrong`: wrong answers first, the surest of them first", ORDERS)
     ] = "off"

@@ -22,7 +22,8 @@ from clueline.queries.selection.parameter_kinds import BadRequest, Choice, Choic
 from clueline.queries.selection.view_parameters_base import P, Parameters
 
 PLACES = ("Overview", "Calibration", "When to answer", "Questions", "Compare", "People", "Data", "Add results", "Help")
-SHARED_KEYS = (*Selection.kinds(), SELECTION, "pin", "version")  # keys that every page takes and that links between pages keep
+KEPT_KEYS = ("pin", "focus", "version")  # those of pages that links between pages keep
+SHARED_KEYS = (*Selection.kinds(), SELECTION, *KEPT_KEYS)  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
 NO_DRAFT = DraftText()
@@ -45,6 +46,15 @@ class PageParameters(Parameters, frozen=True):
             "Dataset {dataset!r} has no run {value!r} to pin.",
         ),
     ] = ()
+    focus: Annotated[
+        str,
+        Choice(
+            "id of the run in focus, which figures always show in colour; by default the run that the page's heading is about",
+            lambda facets: facets.all_runs,
+            "Dataset {dataset!r} has no run {value!r}.",
+            blank=True,
+        ),
+    ] = ""
     version: Annotated[
         str | None,
         Text("the data version that “Cite this view” pins; the page says whether anything has changed since then, and what"),
@@ -84,8 +94,8 @@ class PageRequest(Request[P]):
         return next(iter(self.texts.get(key, ())), "")
 
     def shared_pairs(self) -> Pairs:
-        """Return keys and values that links to other pages keep: the selection, the pinned runs and the pinned version."""
-        shown = [(key, value) for key in ("pin", "version") for value in self.texts.get(key, ())]
+        """Return keys and values that links to other pages keep: the selection, the runs pinned and in focus, the version."""
+        shown = [(key, value) for key in KEPT_KEYS for value in self.texts.get(key, ())]
         return [*self.selection.pairs(), *shown]
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:

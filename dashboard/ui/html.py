@@ -164,6 +164,11 @@ def folded(title: str, *parts: Component | None, unfolded: bool = False) -> html
     return html.Details([html.Summary(title), *parts], className="folded", open=unfolded)
 
 
+def folded_section(title: str, *parts: Part, class_name: str = "section") -> html.Details:
+    """Return a ``section`` that is hidden until its title is clicked."""
+    return folded(title, section(None, *parts, class_name=class_name))
+
+
 def panel(title: str, *parts: Part, **attributes: Any) -> html.Section:
     """Return what stands in place of content that is missing. Text becomes a paragraph."""
     inside = [html.P(part) if isinstance(part, str) else part for part in parts]

@@ -13,16 +13,19 @@ from html import unescape
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from dash import html
+from dash.development.base_component import Component
 
 from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.pages import PageRequest
 from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.service import service
+from clueline.dashboard.ui.controls import menu
 from clueline.dashboard.ui.figure import INK, OTHERS, PlotlyJson, end_labels, label_margin, plain
 from clueline.dashboard.ui.html import aria, data
 from clueline.dashboard.ui.table import Content, PageColumn, columns_by, html_table
 from clueline.dashboard.ui.text import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from clueline.data.plurals import counted
+from clueline.queries.findings import findings
 from clueline.queries.leaderboard import leaderboard
 from clueline.queries.metrics import Metric
 from clueline.queries.selection.facets import Facets
@@ -223,19 +226,38 @@ def panels_note(runs: int, shown: int) -> html.P | None:
 MAX_HIGHLIGHTED = 8  # more lines cannot be distinguished
 
 
-def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = ()) -> tuple[str, ...]:
+def highlighted_runs(
+    request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = (), focus: str | None = None
+) -> tuple[str, ...]:
     """Return ids of the runs to highlight: those that the address pins, or all if they are few, or the best ones.
 
-    If none is pinned, at most ``MAX_HIGHLIGHTED``. The best are the first of ``ranking`` or, without it, those with the best
-    ``metric``. Without either, the runs keep their order.
+    The run in ``focus``, by default that of ``run_in_focus``, is always among them. If none is pinned, at most
+    ``MAX_HIGHLIGHTED``. The best are the first of ``ranking`` or, without it, those with the best ``metric``. Without either, the
+    runs keep their order.
     """
     if request.parameters.pin:
-        return tuple(request.parameters.pin)
+        return tuple(dict.fromkeys([*request.parameters.pin, *filter(None, [request.parameters.focus])]))
     runs = selected_runs(request.selection)
     if len(runs) <= MAX_HIGHLIGHTED:
         return tuple(runs)
+    focused = run_in_focus(request) if focus is None else focus
     best = list(ranking) or (_best_first(request, metric) if metric else [])
-    return tuple(dict.fromkeys([*best, *runs]))[:MAX_HIGHLIGHTED]
+    return tuple(dict.fromkeys([*filter(None, [focused]), *best, *runs]))[:MAX_HIGHLIGHTED]
+
+
+def run_in_focus(request: PageRequest[Any]) -> str:
+    """Return the run that the address puts in focus, or else that of the finding on its selection; blank if there is none."""
+    if request.parameters.focus:
+        return str(request.parameters.focus)
+    finding = service().ask(findings, request.selection).finding
+    return finding.run if finding else ""
+
+
+def focus_menu(request: PageRequest[Any], names: Mapping[str, str]) -> Component | None:
+    """Return a menu of the run in focus, by default that of the finding; None where all runs are in colour."""
+    if len(names) <= MAX_HIGHLIGHTED:
+        return None
+    return menu("focus", "Run in focus", {"": "That of the finding", **names}, request.parameters.focus)
 
 
 def _best_first(request: PageRequest[Any], metric: Metric) -> list[str]:

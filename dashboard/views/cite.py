@@ -50,7 +50,7 @@ OWN_ENTRY = f"""@software{{clueline,
   title   = {{Clueline}},
   version = {{{CLUELINE}}}
 }}"""
-NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
+NOT_KEPT = ("theme", "signed", "pin", "focus", "embed", VERSION)  # keys that do not change what a view measures
 BINNINGS = {
     "width10": "10 bins of equal width, closed on the left",
     "width10r": "10 bins of equal width, closed on the right",

@@ -18,9 +18,18 @@ from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import control, filter_keys, labelled, menu
 from clueline.dashboard.ui.figure import Names, PlotlyJson, figure
-from clueline.dashboard.ui.html import controls, data, heading, items_link, items_query, note, section
+from clueline.dashboard.ui.html import (
+    controls,
+    data,
+    heading,
+    items_link,
+    items_query,
+    note,
+    section,
+    side_by_side,
+)
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_names, run_style
+from clueline.dashboard.ui.runs import RunStyle, focus_menu, highlighted_runs, run_names, run_style
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from clueline.dashboard.ui.text import percent, short
 from clueline.dashboard.views.leaderboard.view import cited_leaderboard
@@ -249,7 +258,7 @@ clientside_callback(
 )
 
 
-HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
+HEIGHT, AXIS = 235, 60  # pixels of a figure, and of the space below and above its axis
 SHARE = fig.UNIT | {"range": [-0.01, 1.01]}
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
@@ -301,7 +310,7 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     )  # fmt: skip
     scores = fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True))
     shapes = [_marker(t), fig.straight(y=0, colour=fig.FAINT) | {"name": "zero"}]
-    return fig.drawn([band, line], HEIGHT - 60, fig.axis(T_AXIS, **SHARE), scores, shapes=shapes)
+    return fig.drawn([band, line], HEIGHT - 40, fig.axis(T_AXIS, **SHARE), scores, shapes=shapes)
 
 
 def coverage_figure(decisions: Decisions, style: RunStyle, t: float, *, accuracy: bool, forecasts: bool) -> PlotlyJson:
@@ -366,29 +375,36 @@ def net_section(result: Decisions, style: RunStyle, t: float) -> html.Section:
     return section("Net score", figure("net", drawn, title, style.table(drawn, "Net score by t", AT_T), legend))
 
 
-def murphy_section(
-    result: Decisions, menus: Sequence[Component], chosen_here: bool, style: RunStyle, names: Names, t: float
-) -> html.Section:
-    """Return the Murphy curves of all runs, and the difference of two with its band.
-
-    ``menus`` choose these two, and ``names`` are theirs, too; ``chosen_here`` is as in ``verdict``.
-    """
+def murphy_section(result: Decisions, style: RunStyle, t: float) -> html.Section:
+    """Return the Murphy curves of all runs."""
     drawn = figure_over_t(result, {run.run: run.murphy for run in result.runs}, style, t, "mean elementary score", zero=True)
     title = (
         "Mean elementary score over t; lower is better. The area below a line is the Brier score. A line below another "
         "throughout is better whatever a wrong answer costs"
     )
     legend = style.legend([run.run for run in result.runs])
-    parts: list[Component] = [figure("murphy", drawn, title, style.table(drawn, "Murphy curves", AT_T), legend)]
-    if difference := result.difference:
-        title = (
-            f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} that "
-            "both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence"
-        )
-        drawn = difference_figure(difference, result.thresholds, t)
-        shown = figure("murphy-difference", drawn, title, difference_table(difference))
-        parts += [controls(*menus), verdict(difference, names, chosen_here), shown]
-    return section("Murphy curves", *parts)
+    return section("Murphy curves", figure("murphy", drawn, title, style.table(drawn, "Murphy curves", AT_T), legend))
+
+
+def difference_section(
+    difference: CurveDifference,
+    thresholds: Sequence[float],
+    menus: Sequence[Component],
+    chosen_here: bool,
+    names: Names,
+    t: float,
+) -> html.Section:
+    """Return the difference of the Murphy curves of two runs with its band.
+
+    ``menus`` choose these two, and ``names`` are theirs, too; ``chosen_here`` is as in ``verdict``.
+    """
+    title = (
+        f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} that "
+        "both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence"
+    )
+    drawn = difference_figure(difference, thresholds, t)
+    shown = figure("murphy-difference", drawn, title, difference_table(difference))
+    return section("Two runs", controls(*menus), verdict(difference, names, chosen_here), shown)
 
 
 def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts: bool) -> html.Section:
@@ -404,7 +420,7 @@ def coverage_section(result: Decisions, style: RunStyle, t: float, *, forecasts:
         text = style.table(drawn, f"{'Accuracy' if accuracy else 'Errors'} by share answered", AT_COVERAGE)
         title = f"{caption}. \u25cf the share with confidence above t"
         figures.append(figure(name, drawn, title, text, style.legend([run.run for run in result.runs])))
-    return section("Coverage", *figures)
+    return section("Coverage", side_by_side(*figures))
 
 
 CITED = tuple(CATALOGUE[key] for key in ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr"))
@@ -442,12 +458,13 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
             "Answer or abstain",
             f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
             f"{counted(len(result.runs), 'run')}",
+            focus_menu(request, style.names),
         ),
         cost_slider(t),
         decisions_table(result, style, t, forecasts=request.facets.forecasts),
         people_note(result.people) if result.people else None,
-        net_section(result, style, t),
-        murphy_section(result, menus, not (a and b), style, every, t),
+        side_by_side(net_section(result, style, t), murphy_section(result, style, t)),
+        difference_section(result.difference, result.thresholds, menus, not (a and b), every, t) if result.difference else None,
         coverage_section(result, style, t, forecasts=request.facets.forecasts),
         state(result),
     ]

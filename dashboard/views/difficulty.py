@@ -15,9 +15,9 @@ from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys
 from clueline.dashboard.ui.figure import UNIT, PlotlyJson, band, dots, drawn, lines
-from clueline.dashboard.ui.html import heading, items_query, note
+from clueline.dashboard.ui.html import heading, items_query, note, side_by_side
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.runs import Panels, RunStyle, highlighted_runs, panels_note, run_style
+from clueline.dashboard.ui.runs import Panels, RunStyle, focus_menu, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import PageColumn, html_table, interval
 from clueline.dashboard.ui.text import DIFFICULTY_SOURCES, STATED, brackets, short
 from clueline.data.plurals import counted
@@ -77,11 +77,11 @@ def hard_easy(result: Difficulty, style: RunStyle, panels: str = "", *, forecast
             "difficulty, with the least-squares line and its 95 % interval"
             + ("" if forecasts else f". {RISING}")
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
+            html_table(columns, result.runs, "Hard-easy slopes"),
             hint="Click a dot to list its answers",
         ),
         note(f"Difficulty: {'; '.join(sources)}."),
         note(f"Left out: {counted(result.without, 'question')} without a difficulty.") if result.without else None,
-        html_table(columns, result.runs, "Hard-easy slopes"),
     ]
 
 
@@ -101,12 +101,26 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], style: RunStyle, gap: str) -> 
         return [questions, *band(x, [at.low for at in run.line], [at.high for at in run.line]), line]
 
     zero = {"zeroline": True, "zerolinecolor": fig.FAINT}
+    slopes = [
+        {
+            "text": f"slope {short(run.slope, 2)} {brackets(run.low, run.high, _two_digits)}", "showarrow": False, "x": 1,
+            "y": -0.98, "xref": f"{axes['xaxis']} domain", "yref": axes["yaxis"], "xanchor": "right", "yanchor": "bottom",
+            "font": {"size": 11, "color": fig.INK}, "bgcolor": fig.PAPER,
+        }
+        for axes, run in ((fig.panel_axes(place), run) for place, run in enumerate(runs))
+        if run.slope is not None
+    ]  # fmt: skip
     return fig.panels(
         [traces(run) for run in runs],
         [style.names[run.run] for run in runs],
         x={"title": "difficulty", **UNIT, "range": [-0.03, 1.03]},
         y={"title": gap, "range": [-1.05, 1.05], "dtick": 0.5, "tickformat": ".2~f", **zero},
+        annotations=slopes,
     )
+
+
+def _two_digits(value: float | None) -> str:
+    return short(value, 2)
 
 
 WITH_TEAM_SHARE = "with the share of human teams that have answered correctly by then"
@@ -254,18 +268,20 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Difficulty")]
     gap = GAP.worded(request.facets.forecasts)
     style = run_style(request.facets, result.runs, highlighted_runs(request, gap))
+    parts: list[Component | None] = [
+        overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), style, gap)
+        for by, values in (("radius", request.facets.radii), ("category", request.facets.texts("category")))
+        if len(values) > 1
+    ]
+    if request.facets.longest > 1:
+        of_runs = request.selection.on_runs([run.run for run in result.runs])
+        parts.append(fraction_accuracy(service().ask(accuracy_by_fraction, of_runs), style))
     return [
         heading(
             "Difficulty",
             f"{request.facets.title}: whether confidence falls as questions get harder; {counted(len(result.runs), 'run')}",
+            focus_menu(request, style.names),
         ),
         *hard_easy(result, style, request.parameters.panels, forecasts=request.facets.forecasts),
-        *(
-            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), style, gap)
-            for by, values in (("radius", request.facets.radii), ("category", request.facets.texts("category")))
-            if len(values) > 1
-        ),
-        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_runs([run.run for run in result.runs])), style)
-        if request.facets.longest > 1
-        else None,
+        side_by_side(*parts),
     ]

@@ -46,6 +46,7 @@ from clueline.queries.breakdown import (
     UnsolvedQuestion,
     breakdown,
     breakdown_fields,
+    question_fields,
     unsolved,
 )
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
@@ -78,8 +79,9 @@ class BreakdownKeys(IntervalsParameters, frozen=True):
     by: Annotated[
         str,
         Choice(
-            f"how the questions are divided: by {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or by an attribute with at "
-            f"most {MAX_PARTS} values, such as `attr.language`",
+            f"what divides the selection: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, an attribute with at most "
+            f"{MAX_PARTS} values, such as `attr.language`, or, where questions have several clues, `clue` (its number in the "
+            "question) or `revealed` (fifths of the question)",
             breakdown_fields,
         ),
     ] = BREAKDOWN_FIELDS[0]
@@ -330,7 +332,7 @@ UNTESTED = (
 
 def default_division(facets: Facets) -> str:
     """Return the key that divides a dataset's questions by default."""
-    return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
+    return next((by for by in question_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
 
 
 class SlicesPage(PageParameters, frozen=True):
@@ -350,7 +352,7 @@ class SlicesPage(PageParameters, frozen=True):
         Choice(
             f"what divides the questions of the first table: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or an "
             "attribute such as `attr.language`; by default the first that the dataset has",
-            breakdown_fields,
+            question_fields,
             blank=True,
             dataset_default=default_division,
         ),
@@ -416,7 +418,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     facets = request.facets
-    divisions = [by for by in breakdown_fields(facets) if by == "difficulty" or len(facets.values.get(by, ())) > 1]
+    divisions = [by for by in question_fields(facets) if by == "difficulty" or len(facets.values.get(by, ())) > 1]
     offered = {by: split_key(by)[1] or by for by in divisions}
     return [
         heading(

@@ -30,7 +30,7 @@ from clueline.dashboard.ui.figure import (
     row_axis,
     segments,
 )
-from clueline.dashboard.ui.html import heading, note, page_link, panel, rest_as_file, section
+from clueline.dashboard.ui.html import folded, heading, note, page_link, panel, rest_as_file, section
 from clueline.dashboard.ui.messages import dataset_links, nothing_selected
 from clueline.dashboard.ui.quizbowl import main_answer, question_column
 from clueline.dashboard.ui.table import Columns, PageColumn, html_table
@@ -101,6 +101,7 @@ def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
 
 
 MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
+UNFOLDED = 8  # rows of a table of teams, questions or rooms; the others are folded away
 MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
 
 TERMS = (
@@ -123,6 +124,12 @@ def _shown(rows: Sequence[Any], *keys: str) -> list[PageColumn | str]:
     ]
 
 
+def _unfolded(rows: Sequence[Any], table: Callable[[Sequence[Any]], html.Div]) -> list[Component]:
+    """Return a table of the first rows, and one of the others behind a title."""
+    first, rest = rows[:UNFOLDED], rows[UNFOLDED:]
+    return [table(first), folded(f"{len(rest):,} more", table(rest))] if rest else [table(first)]
+
+
 BUZZING = ("heard", "correct", "powers", "incorrect", "conversion", "correct_at", "first_at")
 
 
@@ -142,7 +149,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
         figure("teams", teams_figure(right, link("ID")), title, hint="Click a dot to list the buzzes of the team")
         if right
         else None,
-        html_table(columns, teams, "Teams", declared=TABLES["teams"]),
+        *_unfolded(teams, lambda rows: html_table(columns, rows, "Teams", declared=TABLES["teams"])),
         TERMS + (POWERS if any(team.powers is not None for team in teams) else ""),
     )
 
@@ -167,7 +174,7 @@ def questions_section(
     columns: Columns = [question_column(link, quizbowl, titled=False), "category", *_shown(questions, *BUZZING), "first_team"]
     return section(
         "Questions, hardest first",
-        html_table(columns, hardest, "Questions", declared=TABLES["questions"]),
+        *_unfolded(hardest, lambda rows: html_table(columns, rows, "Questions", declared=TABLES["questions"])),
         rest_as_file(len(questions) - len(hardest), whole),
     )
 
@@ -189,7 +196,7 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
     ]
     return section(
         "Rooms",
-        html_table(columns, rooms[:MAX_ROWS], "Rooms", declared=TABLES["rooms"]),
+        *_unfolded(rooms[:MAX_ROWS], lambda rows: html_table(columns, rows, "Rooms", declared=TABLES["rooms"])),
         rest_as_file(len(rooms) - MAX_ROWS, whole),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.keys import BinnedRun, Intervals
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
 from clueline.dashboard.registry.tables import Table, column, columns, with_interval
@@ -24,6 +25,7 @@ from clueline.data.plurals import counted
 from clueline.queries.engine.bootstrap import SIGNIFICANCE
 from clueline.queries.metrics import CATALOGUE
 from clueline.queries.metrics.kernels.ece_variants import BINNINGS
+from clueline.queries.selection import Request
 from clueline.queries.selection.view_parameters_base import Parameters
 from clueline.queries.which_ece import WHICH_METRICS, ErrorVariant, RunError, WhichEce, which_ece
 
@@ -255,19 +257,26 @@ class WhichEcePage(PageParameters, frozen=True):
     intervals: Intervals = False
 
 
+def _answer(request: PageRequest[WhichEcePage]) -> WhichEce:
+    """Return what the page shows. A run in focus that the filters leave out counts as none, because links keep it."""
+    focus, intervals = request.parameters.focus, request.parameters.intervals
+    keys = WhichEceKeys(focus if focus in selected_runs(request.selection) else "", intervals)
+    return WHICH_ECE.ask(Request(request.selection, request.facets, keys))
+
+
 def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
     columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
     return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
 
 
 @page(
-    "/which-ece", "Which ECE", WhichEcePage, place="Calibration", order=2, table=_cited, check=WHICH_ECE.ask,
+    "/which-ece", "Which ECE", WhichEcePage, place="Calibration", order=2, table=_cited, check=_answer,
     views=(WHICH_ECE,),
     filters=("run", *filter_keys(), "cluster", "grading"), common=True,
 )  # fmt: skip
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
-    result = WHICH_ECE.ask(request)
+    result = _answer(request)
     if not result.runs:
         return [nothing_selected(request.path, request.selection, "answers", request.facets, "Which ECE is this?")]
     style = run_style(request.facets, result.runs, highlighted_runs(request, CATALOGUE["ece"]))

@@ -20,11 +20,13 @@ from clueline.data.store.answer_states import NO_CONFIDENCE, State
 from clueline.queries.engine import run_columns
 from clueline.queries.engine.selected_answers import (
     attribute_masks,
+    bits,
     chosen,
     clue_mask,
     counting_what_there_is,
     counts_by_run,
     state_counts,
+    written_mask,
 )
 from clueline.queries.metrics.counted_answers import CONFIDENT
 from clueline.queries.metrics.kernels.arrays import Ints
@@ -381,18 +383,11 @@ def _masked(selection: Selection, answers: _Answers, common: Bools, runs: Sequen
     No clue mask is needed if none of the measured ``runs`` answered further clues: then the stored statistics can be used.
     """
     questions = answers.questions_with(common)
-    restricted = selection.replace(question_mask=_bits(questions))
+    restricted = selection.replace(question_mask=bits(questions))
     if (answers.answered[list(runs)] & questions[answers.question] & ~common).any():
         restricted = restricted.replace(clue_mask=_clue_mask(answers, common))
     return restricted
 
 
 def _clue_mask(answers: _Answers, clues: Bools) -> ClueMask:
-    width = int(answers.number.max(initial=-1)) + 1
-    mask = np.zeros((int(answers.question.max(initial=-1)) + 1, width), dtype=bool)
-    mask[answers.question[clues], answers.number[clues]] = True
-    return ClueMask(width, _bits(mask.ravel()))
-
-
-def _bits(mask: Bools) -> str:
-    return (mask.astype(np.uint8) + ord("0")).tobytes().decode()
+    return written_mask(answers.question, answers.number, clues)

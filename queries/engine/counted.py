@@ -23,7 +23,7 @@ from clueline.queries.metrics import Metric
 from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from clueline.queries.metrics.kernels.arrays import Ints
 from clueline.queries.metrics.metric import Level
-from clueline.queries.selection import Selection
+from clueline.queries.selection import ClueMask, Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,10 @@ class Counted:
     def of_questions(self, ids: tuple[str, ...] | None) -> Counted:
         """Measure only some questions, by id; None for all."""
         return replace(self, selection=self.selection.replace(questions=ids))
+
+    def of_clues(self, clues: ClueMask) -> Counted:
+        """Measure the same runs on only some clues, each on its own answers, without comparing them."""
+        return replace(self, selection=self.selection.replace(clue_mask=clues), _expected=None)
 
     def on_runs(self, runs: Collection[str]) -> Counted:
         """Measure other runs, or only some, on their own answers to the same questions, without comparing them."""

@@ -96,7 +96,7 @@ class ValuePair(NamedTuple):
     questions: int
 
     @classmethod
-    def of(cls, cells: Mapping[str, MetricCell], first: Metric, second: Metric) -> ValuePair:
+    def from_cells(cls, cells: Mapping[str, MetricCell], first: Metric, second: Metric) -> ValuePair:
         """Pair two metrics of a run. Raises ``ValueError`` if they are not over the same answers."""
         one, other = cells[first.key], cells[second.key]
         if first.counted != second.counted or one.questions != other.questions:

@@ -17,7 +17,7 @@ from clueline.queries.engine import run_columns
 from clueline.queries.engine.run_columns import ResponseOrder, response_values
 from clueline.queries.metrics.counted_answers import CountedAnswers
 from clueline.queries.metrics.kernels.arrays import Ints
-from clueline.queries.selection import Selection
+from clueline.queries.selection import ClueMask, Selection
 
 Bools = NDArray[np.bool_]
 
@@ -175,6 +175,19 @@ def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
         bits = np.frombuffer(selection.clue_mask.bits.encode(), np.uint8) == ord("1")
         kept = kept & bits[positions * selection.clue_mask.width + numbers]
     return kept
+
+
+def written_mask(question: Ints, number: Ints, clues: Bools) -> ClueMask:
+    """Return a mask for ``Selection.clue_mask``. All have shape (clues,); the first two are as in ``Clues.numbered``."""
+    width = int(number.max(initial=-1)) + 1
+    mask = np.zeros((int(question.max(initial=-1)) + 1, width), dtype=bool)
+    mask[question[clues], number[clues]] = True
+    return ClueMask(width, bits(mask.ravel()))
+
+
+def bits(mask: Bools) -> str:
+    """Return a mask as a text of 1 and 0."""
+    return (mask.astype(np.uint8) + ord("0")).tobytes().decode()
 
 
 def attribute_masks(

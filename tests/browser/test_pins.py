@@ -37,7 +37,7 @@ def test_a_run_comes_forward_and_is_pinned(page):
 
     eventually(page, pinned)
     page.locator(".top nav a", has_text="Calibration").click()
-    eventually(page, lambda: "/reliability" in page.url and ("pin", runs[2]) in pairs(page))
+    eventually(page, lambda: "/by-clue" in page.url and ("pin", runs[2]) in pairs(page))
     page.go_back()
     eventually(page, pinned)
     shown(page)  # a click is lost if the page still moves under the mouse

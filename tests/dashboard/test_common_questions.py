@@ -18,8 +18,8 @@ from tests.helpers.drawn_pages import markup
 from tests.helpers.stores import seed_without_models
 
 BY_DEFAULT = [
-    "leaderboard", "agreement", "breakdown?by=category", "decide", "difficulty", "finding", "recalibration?method=platt",
-    "people", "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
+    "leaderboard", "agreement", "breakdown?by=category", "by-clue", "decide", "deferring", "difficulty", "finding",
+    "recalibration?method=platt", "people", "reliability", "release-dates", "slices", "triptych", "unsolved", "which-ece",
     "which-h",
 ]  # fmt: skip
 WHERE_NAMED = [
@@ -214,6 +214,7 @@ def test_each_page_states_its_default_for_common(partial):
         "slices",
         "people",
         "which-ece",
+        "by-clue",
     }
 
 

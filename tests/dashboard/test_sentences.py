@@ -25,10 +25,11 @@ BOARDS = {
     "two-teams": {"teams": ("Ash", "Birch"), "runs": {"m1 said": 1}},
     "failed": {"runs": TWO, "all_failed": True},
 }
-NUMBER = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\s?%)?")
+NUMBER = re.compile(r"(?<![\w.])[-\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:\s?%)?")
 # What sentences say whatever the data: levels of intervals and tests, ends of axes, and rules.
 CONSTANT = {"95 %", "90 %", "80 %", "5 %", "0.05", "0", "1", "0.5", "0.1", "10", "5", "100 %"}
 NAMED = re.compile("|".join(re.escape(metric.label) for metric in CATALOGUE.values() if re.search(r"\d", metric.label)))
+POINTS = " points "
 SENTENCES = ("P", "Figcaption", "H1", "H2", "H3")
 
 
@@ -70,13 +71,18 @@ def numbers(answer, pool):
         pool.add(float(answer))
 
 
-def is_known(word, known):
-    """Whether a number as it is printed is one of some, rounded as it is, or a share of one, or the share of the rest."""
+def is_known(word, known, *, points):
+    """Whether a number as it is printed is one of some, rounded as it is, or a share of one, or the share of the rest.
+
+    ``points`` says whether the sentence also tells differences in percentage points.
+    """
     digits = word.rstrip("% \u00a0").replace(",", "").replace("\u2212", "-")
     decimals = len(digits.partition(".")[2])
     shown = float(digits)
     for value in known:
         forms = (100 * value, 100 * (1 - value)) if word.endswith("%") else (value, -value)
+        if points and not decimals:
+            forms = (*forms, 100 * value, -100 * value)
         if any(abs(round(form, decimals) - shown) < 1e-9 for form in forms):
             return True
     return False
@@ -98,7 +104,8 @@ def asked(page, dataset, runs):
     for view in page.views:
         path = view.path.replace("<dataset>", dataset).replace("<path:question_id>", FAILED).replace("<path:name>", "m1")
         of_dataset = view.selected and path == view.path
-        more = {"compare": pair, "power": pair, "leaderboard": "intervals=1", "breakdown": "intervals=1"}.get(path, "")
+        before = "before=1" if BOARDS[dataset].get("teams", TEAMS) else ""
+        more = {"confidently-wrong": before, "compare": pair, "power": pair, "leaderboard": "intervals=1", "breakdown": "intervals=1"}.get(path, "")
         addresses[path] = "&".join(filter(None, [urlencode(selected) if of_dataset else "", more]))
     return urlencode(query), item, addresses
 

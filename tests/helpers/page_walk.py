@@ -12,7 +12,7 @@ from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run, wait_f
 
 NEAR = 2  # pixels that a text of a figure can be away from where it is expected
 # Paths of the navigation. The slowest come first, so that workers that share them end at the same time.
-OVERVIEWS = ("/reliability", "/decide", "/which-ece", "/", "/slices", "/difficulty", "/across", "/people", "/teams")
+OVERVIEWS = ("/reliability", "/decide", "/which-ece", "/", "/slices", "/difficulty", "/by-clue", "/across", "/people", "/teams")
 DETAILS = ("/compare", "/questions", "/buzz", "question", "/wrong", "/write")
 WITHOUT_CONTROLS = ("/models", "/runs", "/gradings", "/upload", "/datasets", "/metrics")
 BUNDLED = ("pyramid", "lifeeval", "tone")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clueline.queries.breakdown import breakdown
 from clueline.queries.buzzing import Rules, buzz
+from clueline.queries.by_clue import by_clue
 from clueline.queries.compare import compare
 from clueline.queries.engine.gather import gather
 from clueline.queries.hard_easy_effect import difficulty
@@ -158,6 +159,9 @@ def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, fai
     for query in (
         lambda s, _: leaderboard(crashed, s, shown, intervals=failed == "0"),  # they take half of the time
         lambda s, _: breakdown(crashed, s, "category", shown),
+        lambda s, _: breakdown(crashed, s, "clue", shown),
+        lambda s, _: by_clue(crashed, s, "revealed"),
+        lambda s, _: items(crashed, s, clue=1, limit=1000),
         lambda s, _: reliability(crashed, s),
         lambda s, _: difficulty(crashed, s),
         lambda s, _: buzz(crashed, s.replace(failed=False), rules),

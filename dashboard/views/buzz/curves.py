@@ -10,7 +10,7 @@ from dash import html
 
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.figure import INK, QUARTERS, UNIT, PlotlyJson, dots, drawn, lines, segments
-from clueline.dashboard.ui.html import data, items_query, note, section
+from clueline.dashboard.ui.html import data, folded_section, items_query, note
 from clueline.dashboard.ui.messages import left_out_note
 from clueline.dashboard.ui.runs import RunStyle, named
 from clueline.dashboard.ui.table import Cell, Content, PageColumn, columns_by, html_table, noted, second_note
@@ -24,7 +24,7 @@ from clueline.queries.selection.facets import Facets
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
+def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Details:
     """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     words = ""
@@ -42,7 +42,7 @@ def buzz_curves(curves: BuzzCurves, style: RunStyle) -> html.Section:
         _curves_table(curves, style),
         style.legend([curve.name for curve in drawn if curve.kind == "run"]),
     )
-    return section(
+    return folded_section(
         "Buzzes along the question",
         note([words, *not_drawn]) if words or not_drawn else None,
         left_out_note(curves.left_out_plays),
@@ -73,7 +73,7 @@ RATES = {
 BOUNDS = {"given_correct": "correct_rate", "given_incorrect": "incorrect_rate"}  # rates that people's are at least
 
 
-def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
+def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Details:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
     words = "How often a run buzzes at a clue when its guess is correct, and when not. The further apart, the better. "
@@ -93,7 +93,7 @@ def buzz_rates(rates: BuzzRates, style: RunStyle) -> html.Section:
             return style.dot(row.run)
         return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
 
-    return section(
+    return folded_section(
         "Buzzing when right, holding back when wrong",
         words,
         fig.figure(
@@ -244,7 +244,7 @@ def _kind_marks(rates: Sequence[RunBuzzRates], people: Sequence[TeamBuzzRates], 
     ]  # fmt: skip
 
 
-def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -> html.Section | None:
+def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -> html.Details | None:
     """Return the number of correct buzzes per incorrect one: a row per group of players, a column per category.
 
     The table stays when a filter leaves one category, so that the page keeps its structure. None if the dataset has fewer than
@@ -266,7 +266,7 @@ def buzz_categories(result: CategoryOutcomes, facets: Facets, style: RunStyle) -
     columns = [PageColumn("Who", name), PageColumn("All", lambda group: _cell(_total(group)), number=True)]
     columns += columns_by({category: category or "not stated" for category in result.categories}, cell_of)
     title = "Correct buzzes per incorrect buzz, by category"
-    return section(
+    return folded_section(
         title,
         "Above 1: more correct than incorrect. Below each ratio: the counts.",
         html_table(columns, result.groups, title, "board across"),
@@ -298,7 +298,7 @@ NOTE = (
 )
 
 
-def people_median_section(result: PeopleMedian, style: RunStyle) -> html.Section | None:
+def people_median_section(result: PeopleMedian, style: RunStyle) -> html.Details | None:
     """Return the tables, of runs by words after the median and of runs by category; None if no run has a share."""
     runs = [run for run in result.runs if run.earlier]
     if not runs:
@@ -316,7 +316,7 @@ def people_median_section(result: PeopleMedian, style: RunStyle) -> html.Section
     categories = dict.fromkeys(part.category for run in runs for part in run.categories)
     by_category = columns_by({name: name or "not stated" for name in categories}, cell_of)
     label, title = "Right before people, or within some words of their median", "Earlier than people, by category"
-    return section(
+    return folded_section(
         "Earlier than people",
         NOTE,
         html_table([*earlier("Right before the median"), *by_words], runs, label, "board across"),

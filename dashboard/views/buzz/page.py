@@ -21,7 +21,7 @@ from clueline.dashboard.service import service
 from clueline.dashboard.ui import figure as fig
 from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.figure import PlotlyJson, bars, dots, drawn
-from clueline.dashboard.ui.html import data, heading, items_query, note, page_link, section
+from clueline.dashboard.ui.html import data, folded, heading, items_query, note, page_link, section
 from clueline.dashboard.ui.messages import dataset_links, nothing_selected
 from clueline.dashboard.ui.runs import RunStyle, highlighted_runs, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table, over_note, second_note, with_second
@@ -166,12 +166,16 @@ def threshold_explorer_section(
         threshold_rule(explorer, style.names),
         wins,
         sliders,
-        html_table(
-            [style.column(), answered, *outcomes],
-            explorer.runs,
+        folded(
             "Outcomes of each threshold",
-            "outcomes",
-            of_row=lambda run: data(run=run.run),
+            html_table(
+                [style.column(), answered, *outcomes],
+                explorer.runs,
+                "Outcomes of each threshold",
+                "outcomes",
+                of_row=lambda run: data(run=run.run),
+            ),
+            unfolded=not few,
         ),
         note(page_link("Where each run buzzes, question by question", href=questions)),
         class_name="explorer",

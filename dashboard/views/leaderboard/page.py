@@ -75,7 +75,7 @@ def finding_section(
             "finding",
             sections.metric_figure(board, worded, style),
             f"{worded.name} of each run, with 95 % intervals",
-            sections.metrics_table(board, [worded], worded.name, style),
+            sections.metrics_table(board.rows, [worded], worded.name, style),
         )
     upload = page_link("add your model", href=f"/upload?{urlencode({'dataset': request.selection.dataset})}")
     surest = ("See its surest wrong answers", request.link("/wrong", run=finding.run))
@@ -96,13 +96,13 @@ def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[st
     interval = "" if finding.low is None else f", 95 % interval{together} {brackets(finding.low, finding.high)}"
     chosen = f"the largest such gap of {counted(finding.runs, 'run')}" if finding.runs > 1 else "its only run"
     if finding.metric == OVERCONFIDENCE:
-        pair = ValuePair.of(row.metrics, *sections.ACCURACY_AND_CONFIDENCE)
+        pair = ValuePair.from_cells(row.metrics, *sections.ACCURACY_AND_CONFIDENCE)
         right, stated = (percent(share, 0) for share in (pair.first, pair.second))
         if finding.shown:
+            kind = "overconfident" if value > 0 else "underconfident"
             return (
-                f"{names[finding.run]} states {stated} and is right {right}",
-                f"A gap of {short(value)}{questions}{interval}: {chosen}. "
-                "More than 0 is overconfidence, less is underconfidence.",
+                f"{names[finding.run]} is {kind} by {_points(abs(value))} points {_interval_in_points(finding)}{questions}",
+                f"It states {stated} and is right {right}: {chosen}. The 95 % interval holds{together or ' for it alone'}.",
             )
         return (
             "No run is shown to be over- or underconfident",
@@ -119,6 +119,18 @@ def _gap(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[st
         "No run is shown to be more or less certain than people are",
         f"The largest difference of entropy is {short(value)} nats, of {names[finding.run]}{questions}{interval}.",
     )
+
+
+def _points(share: float | None) -> str:
+    return short(None if share is None else 100 * share, 0)
+
+
+def _interval_in_points(finding: Finding) -> str:
+    """The interval of the size of an over- or underconfidence."""
+    if finding.low is None or finding.high is None:
+        return ""
+    ends = (finding.low, finding.high) if (finding.value or 0.0) > 0 else (-finding.high, -finding.low)
+    return brackets(*ends, _points)
 
 
 def _spread(finding: Finding, rows: Mapping[str, LeaderboardRow], names: Mapping[str, str]) -> tuple[str, str]:
@@ -156,7 +168,17 @@ def _early_mistake(mistake: EarlyMistake, request: PageRequest[Any]) -> html.Sec
                 f" Nobody stated where {mistake.unstated:,} of these plays ended." if mistake.unstated else "",
             ]
         ),
-        html.P([page_link("Walk through this question", href=path, class_name="quiet"), " or ", upload, "."], className="next"),
+        html.P(
+            [
+                page_link("Walk through this question", href=path, class_name="quiet"),
+                " ",
+                page_link("All answers sure and wrong before people", href=request.link("/wrong"), class_name="quiet"),
+                " or ",
+                upload,
+                ".",
+            ],
+            className="next",
+        ),
     ]
     picture = figure(
         "early-mistake",
@@ -250,7 +272,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     ranked = [metric for metric in across if metric.direction != "none" and _has(board.rows, metric.key)]
     sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
     by, dated = CATALOGUE.get(sort.removeprefix("-"), primary), named_key("tag", TAG) in request.facets.values
-    style = run_style(request.facets, board.rows, highlighted_runs(request, by))
+    focus = request.parameters.focus or (finding.run if finding else "")
+    style = run_style(request.facets, board.rows, highlighted_runs(request, by, focus=focus))
     board.rows, unranked = (sorted_rows([row for row in board.rows if row.ranked == at], sort, metrics) for at in (True, False))
     crowded = len(board.rows) + len(unranked) > MAX_RUNS
     several_ranks = len(board.rows) > 1 and len(ranked) > 1

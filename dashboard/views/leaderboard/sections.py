@@ -76,19 +76,37 @@ ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy_scored"], CATALOGUE["mean_confide
 
 
 def confidence_gap(board: Leaderboard, style: RunStyle) -> html.Figure:
-    """Return the figure and its table. The board needs ``ACCURACY_AND_CONFIDENCE``."""
+    """Return the figure and its table, the most overconfident run first. The board needs ``ACCURACY_AND_CONFIDENCE``."""
+    rows = [row for row in board.rows if row.metrics["accuracy_scored"].value is not None]
+    rows.sort(key=_confidence_above_accuracy, reverse=True)
     return figure(
         "gap",
-        gap_figure(board, style),
-        "Confidence against accuracy: a ring to the right of its dot means overconfidence, to the left underconfidence",
-        metrics_table(board, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", style),
+        gap_figure(rows, style),
+        "Confidence against accuracy, the most overconfident run first. Thin lines: 95 % intervals",
+        metrics_table(rows, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", style),
     )
 
 
-def metrics_table(board: Leaderboard, metrics: Sequence[Metric], label: str, style: RunStyle) -> html.Div:
-    """Return the values of some metrics, a row per run."""
-    columns = [PageColumn(metric.name, partial(_part, metric.key, "value")) for metric in metrics]
-    return html_table([style.column(), *columns], board.rows, label)
+def _confidence_above_accuracy(row: LeaderboardRow) -> float:
+    accuracy, confidence = (row.metrics[metric.key].value or 0.0 for metric in ACCURACY_AND_CONFIDENCE)
+    return confidence - accuracy
+
+
+def metrics_table(rows: Sequence[LeaderboardRow], metrics: Sequence[Metric], label: str, style: RunStyle) -> html.Div:
+    """Return the values of some metrics with their intervals, a row per run."""
+    columns = [
+        column
+        for metric in metrics
+        for column in (
+            PageColumn(metric.name, partial(_part, metric.key, "value")),
+            PageColumn(f"{metric.name}, 95 % interval", partial(_interval, metric.key), number=True),
+        )
+    ]
+    return html_table([style.column(), *columns], rows, label)
+
+
+def _interval(key: str, run: LeaderboardRow) -> str | None:
+    return brackets(run.metrics[key].low, run.metrics[key].high) or None
 
 
 def _part(key: str, part: str, run: LeaderboardRow) -> float | None:
@@ -154,38 +172,49 @@ MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as line
 DENSE_ROW = 14  # pixels per run in that case
 
 
-def gap_figure(board: Leaderboard, style: RunStyle) -> PlotlyJson:
-    """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
+def gap_figure(rows: Sequence[LeaderboardRow], style: RunStyle) -> PlotlyJson:
+    """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, each with its interval.
 
-    The board needs ``accuracy_scored`` and ``mean_confidence``, which are of the same answers.
+    The rows need ``accuracy_scored`` and ``mean_confidence``, which are of the same answers.
     """
-    rows = [row for row in board.rows if row.metrics["accuracy_scored"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
     texts = distinct_short_names([style.names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [fig.plain(text) if dense else _lines(text) for text in texts]
     breaks = max((label.count("<br>") for label in labels), default=0)
-    pairs = [ValuePair.of(row.metrics, *ACCURACY_AND_CONFIDENCE) for row in rows]
+    pairs = [ValuePair.from_cells(row.metrics, *ACCURACY_AND_CONFIDENCE) for row in rows]
     accuracy, confidence = [pair.first for pair in pairs], [pair.second for pair in pairs]
     shades = [style.colour(row.run) for row in rows]
-    common: PlotlyJson = {
-        "y": [*range(len(rows))], "size": 11, "customdata": [style.plain(row.run) for row in rows], "cliponaxis": False,
-        "meta": {"items": [items_query(focus=row.run) for row in rows]},
-    }  # fmt: skip
+    places = [*range(len(rows))]
+
+    def marks(metric: Metric, name: str, colour: object, mark: PlotlyJson, moved: float) -> list[PlotlyJson]:
+        cells = [row.metrics[metric.key] for row in rows]
+        drawn_at = [place + moved for place in places]
+        ends = ((at, cell.low, cell.high) for at, cell in zip(drawn_at, cells, strict=True))
+        hover = [[style.plain(row.run), brackets(cell.low, cell.high)] for row, cell in zip(rows, cells, strict=True)]
+        return [
+            segments(ends, 1, fig.MUTED),
+            dots(
+                [cell.value for cell in cells], places, f"%{{customdata[0]}}<br>{name.lower()} %{{x:.3f}} %{{customdata[1]}}",
+                colour, 11, mark, name=name, customdata=hover, cliponaxis=False,
+                meta={"items": [items_query(focus=row.run) for row in rows]},
+            ),
+        ]  # fmt: skip
+
     rings = {"line": {"color": shades, "width": 2.5}}
     data = [
-        segments(zip(common["y"], accuracy, confidence, strict=True), 3),
-        dots(accuracy, hover="%{customdata}<br>accuracy %{x:.3f}", colour=shades, name="Accuracy", **common),
-        dots(
-            confidence, hover="%{customdata}<br>mean confidence %{x:.3f}", colour=CLEAR, mark=rings, name="Mean confidence",
-            **common,
-        ),
-    ]  # fmt: skip
+        segments(zip(places, accuracy, confidence, strict=True), 3),
+        *marks(ACCURACY_AND_CONFIDENCE[0], "Accuracy", shades, {}, BESIDE),
+        *marks(ACCURACY_AND_CONFIDENCE[1], "Mean confidence", CLEAR, rings, -BESIDE),
+    ]
     return drawn(
         data,
         (DENSE_ROW if dense else ROW + MORE * breaks) * len(rows) + 64,
         fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
         fig.row_axis(labels, tickfont={"size": 10.5 if dense else 12, "color": fig.INK}),
     )
+
+
+BESIDE = 0.18  # rows between a mark and its interval, so that those of accuracy and confidence can be told apart
 
 
 def _lines(name: str) -> str:

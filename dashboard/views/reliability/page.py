@@ -11,8 +11,10 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from clueline.dashboard.registry.composed import selected_runs
 from clueline.dashboard.registry.keys import BAND, MetricsParameters
 from clueline.dashboard.registry.pages import PageParameters, PageRequest, page
+from clueline.dashboard.registry.run_names import names_of
 from clueline.dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
 from clueline.dashboard.registry.views import CONVENTION_KEYS, WILSON, Cited, serve
 from clueline.dashboard.service import service
@@ -21,7 +23,7 @@ from clueline.dashboard.ui.controls import filter_keys, menu
 from clueline.dashboard.ui.figure import PlotlyJson
 from clueline.dashboard.ui.html import heading, items_link, items_query, section, tabs
 from clueline.dashboard.ui.messages import nothing_selected
-from clueline.dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, highlighted_runs, panels_note, run_style
+from clueline.dashboard.ui.runs import MAX_PANELS, Panels, RunStyle, focus_menu, highlighted_runs, panels_note, run_style
 from clueline.dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from clueline.dashboard.ui.text import CALIBRATION_COLUMNS, brackets, short
 from clueline.dashboard.views.items import ITEMS
@@ -367,6 +369,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     menus = [
         menu("band", "Grey band", BAND_NAMES, band, default=DEFAULT_BAND),
         menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
+        focus_menu(request, names_of(selected_runs(request.selection))),
     ]
     meaning = "how often each run is right at the confidence it states"
     if forecasts:

@@ -25,7 +25,7 @@ OWN_KEYS = [
     ("reliability", "method=isotonic"), ("reliability", "method=temperature&binning=mass15"),
     ("reliability", "binning=width10%2B1"), ("reliability", "binning=width10r"), ("difficulty", "difficulty=0.2..0.8"),
     ("compare", "metric=brier"), ("slices", "metric=accuracy"), ("people", "entropy=absolute"), ("decide", "t=0.8"),
-    ("which-ece", "binning=mass15"),
+    ("which-ece", "binning=mass15"), ("by-clue", "by=revealed&human=survival"), ("wrong", "before=0&least=0.5"),
 ]  # fmt: skip
 BAD = [
     ("leaderboard", "metrics=beauty"), ("leaderboard", "sort=beauty"), ("leaderboard", "theme=pink"),
@@ -37,6 +37,7 @@ BAD = [
     ("which-ece", "focus=nobody"), ("questions", "metric=beauty"), ("runs", "show=some"), ("gradings", "graded_run=nobody"),
     ("across", "datasets=nowhere"), ("buzz", "threshold=2"), ("buzz", "threshold=nobody:0.5"),
     ("buzz", "scale=percent"), ("buzz", "curve=people"),
+    ("by-clue", "by=word"), ("by-clue", "focus=nobody"), ("wrong", "before=2"),
 ]  # fmt: skip
 QUESTION = "/questions/pyramid/lit-01"
 GOOD_ADDRESSES = [
@@ -139,6 +140,14 @@ def test_an_empty_selection_says_what_to_widen(app, page):
     assert "without q" in as_text(content) and "match these filters" in words(content)
 
 
+def test_a_run_in_focus_that_filters_leave_out_stops_no_page(app, client):
+    """Links between pages keep it, so every page of a dataset can have one."""
+    left_out, *_ = [run for run in client.get("/api/v1/runs?dataset=pyramid").json["runs"] if run["model"] != "BM25"]
+    for name, page in PAGES.items():
+        if page.order is not None and page.place in ("Overview", "Calibration", "When to answer", "Questions", "Compare"):
+            drawn(app, name, f"dataset=pyramid&model=BM25&focus={left_out['run']}")
+
+
 def test_pages_stand_in_places_in_a_clear_order(app):
     for place in PLACES:
         orders = [page.order for page in PAGES.values() if page.place == place and page.order is not None]
@@ -147,7 +156,8 @@ def test_pages_stand_in_places_in_a_clear_order(app):
 
 
 @pytest.mark.parametrize(("dataset", "missing"), [
-    ("pyramid", {"/people"}), ("lifeeval", {"/buzz", "/people", "/teams"}), ("tone", {"/buzz", "/teams"}),
+    ("pyramid", {"/people"}), ("lifeeval", {"/buzz", "/by-clue", "/people", "/teams"}),
+    ("tone", {"/buzz", "/by-clue", "/teams"}),
 ])  # fmt: skip
 def test_pages_that_show_nothing_are_not_offered(app, dataset, missing):
     with app.app_context():
@@ -198,7 +208,7 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     content, page = (sent(app, "/", "dataset=pyramid", wanted) for wanted in (False, True))
     assert "page" not in content and content["outline"] == page["outline"] and content["content"] == page["content"]
     assert page["page"]["title"] == "Leaderboard" and page["page"]["name"] == "leaderboard"
-    assert "Simulated people" in page["page"]["banner"] and 'data-path="/reliability"' in page["page"]["header"]
+    assert "Simulated people" in page["page"]["banner"] and 'data-path="/by-clue"' in page["page"]["header"]
     assert set(page["fragments"]) > set(content["fragments"])
     wrong = sent(app, "/", "dataset=nowhere")
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""

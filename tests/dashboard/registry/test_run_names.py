@@ -22,8 +22,8 @@ API, NAMES = "/api/v1/", ("BM25 · October · softmax", "BM25 · November · sof
 PATHS = {"question": "/pyramid/lit-01", "run": "/{}"}
 # Pages of runs. Others are of datasets, of people, or of models with all their runs.
 PAGE_NAMES = (
-    "across", "buzz", "compare", "decide", "difficulty", "gradings", "leaderboard", "question", "questions", "reliability",
-    "run", "runs", "slices", "which-ece", "wrong",
+    "across", "buzz", "by-clue", "compare", "decide", "difficulty", "gradings", "leaderboard", "question", "questions",
+    "reliability", "run", "runs", "slices", "which-ece", "wrong",
 )  # fmt: skip
 OTHERS = {"cite", "datasets", "metrics", "model", "models", "nowhere", "people", "teams", "upload", "write"}
 
@@ -97,7 +97,8 @@ def test_tables_for_papers_tell_them_apart(twice):
             names_of_pages[page.name] = sorted({part for part in NAMES if part.replace("·", dot) in text})
             assert not re.search(r"BM25(?! (·|\$\\cdot\$) [ON])", text), text
     assert {name for name, named in names_of_pages.items() if len(named) == 2} >= {
-        "buzz", "compare", "decide", "difficulty", "leaderboard", "question", "reliability", "slices", "which-ece", "wrong",
+        "buzz", "by-clue", "compare", "decide", "difficulty", "leaderboard", "question", "reliability", "slices", "which-ece",
+        "wrong",
     }  # fmt: skip
 
 

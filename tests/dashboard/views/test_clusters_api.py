@@ -23,6 +23,8 @@ KEYS = {
     "/api/v1/leaderboard": f"metrics={RANKED},overconfidence,hard_easy_slope,aurc,smooth_ece&intervals=1",
     "/api/v1/breakdown": f"metrics={RANKED}&intervals=1&by=category",
     "/api/v1/buzz": "threshold=0.5",
+    "/api/v1/by-clue": "",
+    "/api/v1/deferring": "",
     "/api/v1/buzz/median": "threshold=0.5",
     "/api/v1/compare": f"a=A&b=B&metrics={RANKED}",
     "/api/v1/pairs": f"metrics={RANKED}",
@@ -49,7 +51,8 @@ WITHOUT = {
 UNCERTAIN = re.compile(r"(.*_)?(low|high)|p_(value|adjusted|holm|spiegelhalter|kuiper|ks)|error|detectable|spread")
 # Fields that follow from these, and values that are judged on other clusters than those that they are fitted to.
 FOLLOWS = re.compile(
-    r"selection|no_(interval|band)|replicates|method|letters|may_be_best|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band"
+    r"selection|no_(interval|band)|replicates|method|letters|may_be_best|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band|"
+    r"first|worst"  # where a run is shown to be overconfident, in by-clue
 )
 
 
@@ -247,7 +250,7 @@ def test_pages_with_intervals_say_what_the_unit_is(packets, asked):
             assert "All questions here are in one cluster, of the same “everything”" in text(path, "everything")
         assert "depend on each other, so" not in text(path, "")
     assert stating == {
-        "leaderboard", "run", "compare", "decide", "which-ece", "reliability", "buzz", "difficulty", "slices",
+        "leaderboard", "run", "compare", "decide", "which-ece", "reliability", "buzz", "by-clue", "difficulty", "slices",
     }  # fmt: skip
 
 

@@ -164,8 +164,11 @@ def test_cells_have_their_letters(app, client):
     assert dict(cells) == {row["run"]: letters(SimpleNamespace(letters=row["metrics"]["ece"]["letters"])) for row in rows}
 
 
-def test_the_gap_of_formulas_is_the_finding(app):
-    assert "states 80 % and is right 54 %" in page(app, "dataset=lifeeval")
+def test_the_gap_of_formulas_is_the_finding(app, client):
+    text, finding = page(app, "dataset=lifeeval"), client.get("/api/v1/finding?dataset=lifeeval").json["finding"]
+    value, low, high = (round(100 * finding[part]) for part in ("value", "low", "high"))
+    assert finding["shown"] and f"is overconfident by {value} points [{low}, {high}] over 808 questions" in text
+    assert "states 80 % and is right 54 %" in text
 
 
 def test_accuracy_is_shown_next_to_calibration(client, app):

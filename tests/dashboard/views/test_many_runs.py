@@ -75,6 +75,23 @@ def test_a_run_has_one_colour_on_all_pages(crowd):
     assert own[runs[11]] in seen[runs[11]] and own[runs[0]] in seen[runs[0]]
 
 
+@pytest.mark.parametrize("number", [None, 9])
+def test_the_run_in_focus_is_in_colour_and_named_on_every_page(crowd, number):
+    """By default it is the one of the finding, which is not among the best eight."""
+    runs, finding = runs_of(crowd), get(crowd.test_client(), "/api/v1/finding?dataset=crowd")["finding"]
+    focus, query = (finding["run"], "") if number is None else (runs[number], f"focus={runs[number]}")
+    for page in ("leaderboard", "difficulty", "decide"):
+        shades = line_colours(crowd, page, query)
+        assert shades[focus] != {"var(--run-other)"}, page
+        coloured = [run for run, shade in shades.items() if shade != {"var(--run-other)"}]
+        assert len(coloured) == MAX_HIGHLIGHTED, page
+    figures = divided(crowd, "decide", query).figures
+    label = next(f"model {place}" for place, run in runs.items() if run == focus)
+    for name in ("net", "murphy", "risk-coverage"):
+        labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
+        assert label in labels, name
+
+
 def test_only_pinned_runs_have_colours(crowd):
     runs = runs_of(crowd)
     shades = line_colours(crowd, "buzz", f"pin={runs[0]}&pin={runs[1]}")
@@ -84,12 +101,16 @@ def test_only_pinned_runs_have_colours(crowd):
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
-        ("", range(MAX_HIGHLIGHTED)), ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
+        ("", (*range(MAX_HIGHLIGHTED - 1), RUNS - 1)), ("focus={9}", (*range(MAX_HIGHLIGHTED - 1), 9)),
+        ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
         ("run={0}&run={1}&run={2}", (0, 1, 2)),
     ],
 )  # fmt: skip
 def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
-    """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best."""
+    """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best.
+
+    The run in focus is never left out: by default the one that the finding is about, here the last.
+    """
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
     pages = (("reliability", "", ("reliability",)), ("reliability", "tab=decomposition", ("smooth", "discrimination")))
@@ -99,8 +120,9 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
             assert len(numbers) == every[name]["layout"]["meta"]["panels"] == len(shown)
-            if page == "reliability" or address:  # on the other page, other runs are the best
+            if page == "reliability" or (address and "focus" not in address):  # on the other page, other runs are the best
                 assert numbers == [*shown], name
+            assert {*shown} & {9, RUNS - 1} <= {*numbers}
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/runs/RUN", "/buzz"]
+    "path", ["/", "/reliability", "/slices", "/compare", "/difficulty", "/which-ece", "/wrong", "/by-clue", "/runs/RUN", "/buzz"]
 )
 def test_every_mark_opens_answers(app, runs, path):
     path = path.replace("RUN", runs[0])
@@ -216,7 +216,7 @@ def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
         board = service().ask(
             leaderboard, Selection("pyramid"), [CATALOGUE["accuracy_scored"], CATALOGUE["mean_confidence"]], False
         )
-    drawn_rows = gap_figure(board, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
+    drawn_rows = gap_figure(board.rows, RunStyle(names, RunColours({}, ())))["layout"]["yaxis"]
     assert drawn_rows["tickvals"] == list(range(len(names)))
     assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
     assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 28

@@ -14,11 +14,11 @@ CELLS = {
 
 
 def test_a_pair_has_its_count():
-    assert ValuePair.of(CELLS, CATALOGUE["accuracy_scored"], CATALOGUE["mean_confidence"]) == (0.5, 0.7, 40)
+    assert ValuePair.from_cells(CELLS, CATALOGUE["accuracy_scored"], CATALOGUE["mean_confidence"]) == (0.5, 0.7, 40)
 
 
 @pytest.mark.parametrize("other", ["accuracy", "brier"])
 def test_values_of_other_answers_are_no_pair(other):
     """The accuracy of LifeEval counts answers that nobody could read; its mean confidence cannot."""
     with pytest.raises(ValueError, match="not over the same answers"):
-        ValuePair.of(CELLS, CATALOGUE["mean_confidence"], CATALOGUE[other])
+        ValuePair.from_cells(CELLS, CATALOGUE["mean_confidence"], CATALOGUE[other])

@@ -71,7 +71,7 @@ def test_each_point_is_the_mean_of_its_rows(snapshot, rows, selection, by):
 
 
 @pytest.mark.parametrize("by", ["clue", "revealed"])
-def test_the_finding_is_the_first_and_the_worst_part_before_people_know(bundled, by):
+def test_first_and_worst_part_before_people_know(bundled, by):
     result = by_clue(bundled, Selection("pyramid"), by)
     tests = sum(len(run.points) for run in result.runs)
     badness = []

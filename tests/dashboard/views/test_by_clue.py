@@ -48,7 +48,7 @@ def test_each_mark_opens_its_answers(app, client, by):
             assert [*parse_qs(query)] == ["focus", "clue" if by == "clue" else "fifth"]
 
 
-def test_shaded_are_the_clues_where_a_run_is_surer_than_right_before_people_know(app, client):
+def test_gaps_before_people_know_are_shaded(app, client):
     worst = client.get(ALL).json["runs"][0]
     shapes = divided(app, "by-clue", "dataset=pyramid").figures["by-clue"]["layout"]["shapes"]
     expected = [

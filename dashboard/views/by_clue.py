@@ -202,7 +202,7 @@ def finding_words(run: RunByClue, result: ByClue, name: str) -> tuple[str, str]:
     heard = any(point.people is not None for point in run.points)
     before = " before people know" if heard else ""
     shown = sum(other.worst is not None and other.worst.shown for other in result.runs)
-    verb = "is" if shown == 1 else "are"
+    verb = "is" if shown == 1 or len(result.runs) == 1 else "are"
     of_all = f" {shown} of {counted(len(result.runs), 'run')} {verb} shown to be surer than right{before}."
     worst, first = run.worst, run.first
     if worst is None or first is None:

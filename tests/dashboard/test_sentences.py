@@ -101,11 +101,20 @@ def asked(page, dataset, runs):
         query, item = selected, ()
     addresses = {}
     pair = urlencode({"a": runs[0], "b": runs[-1]})
+    more_keys = {"compare": pair, "power": pair, "leaderboard": "intervals=1", "breakdown": "intervals=1"}
+    if BOARDS[dataset].get("teams", TEAMS):
+        more_keys["confidently-wrong"] = "before=1"  # as the page has it, where people played
     for view in page.views:
         path = view.path.replace("<dataset>", dataset).replace("<path:question_id>", FAILED).replace("<path:name>", "m1")
         of_dataset = view.selected and path == view.path
         before = "before=1" if BOARDS[dataset].get("teams", TEAMS) else ""
-        more = {"confidently-wrong": before, "compare": pair, "power": pair, "leaderboard": "intervals=1", "breakdown": "intervals=1"}.get(path, "")
+        more = {
+            "confidently-wrong": before,
+            "compare": pair,
+            "power": pair,
+            "leaderboard": "intervals=1",
+            "breakdown": "intervals=1",
+        }.get(path, "")
         addresses[path] = "&".join(filter(None, [urlencode(selected) if of_dataset else "", more]))
     return urlencode(query), item, addresses
 
@@ -143,9 +152,9 @@ def test_sentences_have_the_numbers_of_the_api(app, dataset):
             assert answer.status_code in (200, 400, 404), answer.text
             numbers(json.loads(answer.text), known)
         for sentence in sentences(drawn(app, name, query, *item)):
-            unknown = [
-                word for word in NUMBER.findall(NAMED.sub("", sentence)) if word not in CONSTANT and not is_known(word, known)
-            ]
+            points = POINTS in sentence
+            words = [word for word in NUMBER.findall(NAMED.sub("", sentence)) if word not in CONSTANT]
+            unknown = [word for word in words if not is_known(word, known, points=points)]
             if unknown:
                 strange[name, sentence] = unknown
     assert strange == {}

@@ -680,7 +680,7 @@ def test_confidences_that_run_the_other_way_are_asked_about(read, tmp_path, name
     assert mean_confidence(read(path, model="m")) == pytest.approx(sum(SURE) / 40)
 
 
-def test_what_is_named_after_correctness_is_proposed_as_no_confidence(read, tmp_path):
+def test_a_name_of_correctness_is_no_confidence(read, tmp_path):
     rows = rows_of(correct=lambda n: int(RIGHT[n]), factual_correctness=lambda n: n / 41)
     assert read(write(tmp_path / "in.csv", rows), model="m").runs == [("m", "no confidence")]
 
@@ -702,7 +702,7 @@ def prediction_of_olmes(n):
         "task_hash": "a", "model_hash": "b"}  # fmt: skip
 
 
-def test_likelihoods_of_options_in_a_list_of_objects_are_confidences(read, tmp_path):
+def test_likelihoods_in_a_list_are_confidences(read, tmp_path):
     path = write(tmp_path / "predictions.jsonl", [prediction_of_olmes(n) for n in ROWS])
     reading = read(path, model="m")
     assert (right(reading), reading.runs) == (RIGHT, [("m", "options")])

@@ -41,7 +41,7 @@ def check(tried, known, seed, folder):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_mutant_has_the_figures_of_its_original_or_is_asked_about(tried, known, tmp_path, seed):
+def test_a_mutant_is_read_alike_or_asked_about(tried, known, tmp_path, seed):
     assert check(tried, known, seed, tmp_path) == ""
 
 

@@ -26,6 +26,7 @@ from clueline.queries.selection.filters import (
     ColumnFilter,
     Condition,
     Convention,
+    ElicitationFilter,
     Filter,
     GradingChoice,
     NamedFilter,
@@ -129,7 +130,7 @@ class Selection(Parameters, frozen=True):
     ] = ()
     model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
     elicitation: Annotated[
-        tuple[str, ...], ColumnFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
+        tuple[str, ...], ElicitationFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
     ] = ()
     tag: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],

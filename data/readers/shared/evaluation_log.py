@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from statistics import mean
 from typing import Any
 
@@ -77,7 +78,8 @@ class EvaluationLog:
     percent: bool = False  # whether the format states confidences from 0 to 100
     moments: tuple[str, ...] = ()  # texts of the clues of every question, at each of which its text was answered; empty if none
     kind: str = ""  # blank for ``incremental`` with moments and ``single`` without
-    date: str = ""  # day of the evaluation, YYYY-MM-DD; blank if the log does not say
+    evaluated_at: datetime | None = None  # in UTC; None if the log does not say
+    tags: Mapping[str, str] = field(default_factory=dict)  # of its runs, such as the version of the harness
     problems: list[Problem] = field(default_factory=list)  # any of them refuses the log
     published: dict[tuple[str | None, str], float] = field(default_factory=dict)  # stated accuracy, by model and elicitation
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
@@ -165,7 +167,7 @@ class EvaluationLog:
         self._warn_of_published(staging)
         for (stated_model, elicitation, reason), rows in self._skipped.items():
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
-            staging.skip(key, {reason: rows})
+            staging.skip(key, {reason: rows}, self.evaluated_at)
         file = staging.add_rows(self.name, pl.DataFrame(self._answers, schema=ANSWER_SCHEMA, orient="row"))
         staging.load(file, responses_columns(percent=options.percent or self.percent))
         models, elicitations = (sorted({str(answer[key]) for answer in self._answers}) for key in ("model", "elicitation"))
@@ -180,11 +182,13 @@ class EvaluationLog:
             file,
             f"""select {literal(self.dataset)} as dataset, {literal(options.model) if options.model else "model"} as model,
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
-                guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
+                guess, confidence, token_logprobs, options, correct, failed, state, sample, $at::timestamp as evaluated_at,
+                ordinal
+            from loaded""",
+            {"at": self.evaluated_at},
         )
-        if self.date:
-            runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
-            staging.add_dates(self.name, {RunKey(self.dataset, *run): self.date for run in sorted(runs)})
+        runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
+        staging.add_tags(self.name, [RunKey(self.dataset, *run) for run in sorted(runs)], self.tags, self.evaluated_at)
 
     def _find_stated(self, staging: Staging, options: ImportOptions) -> None:
         """Take the confidences that outputs state by the pattern of the options, or offer the usual pattern that fits."""

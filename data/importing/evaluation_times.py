@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from statistics import fmean
 
 FIRST = datetime(2000, 1, 1)  # no run of a model that is known here was evaluated before
 SECONDS = (FIRST.timestamp(), 4.1e9)  # since 1970, until 2099
@@ -12,6 +13,7 @@ DAY_BY_DOTS = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})")
 DASHED_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T_ ]\d\d)-(\d\d)(?:-(\d\d))?")  # as names of files have it
 TRAILING_DAY = re.compile(r"[-_. ]+(20\d\d-\d\d-\d\d|20\d{6})(?:[T_ -]\d\d[-:.]?\d\d(?:[-:.]?\d\d)?)?$")
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst|zip))+$", re.IGNORECASE)  # of names of files
+MIN_ASKED = 0.5  # share of the questions that an evaluation asks, in the mean over its days
 # Names of columns, the most telling first.
 NAMES = (
     "evaluated at", "evaluation date", "eval date", "evaluation time", "eval time", "evaluated on", "run date", "run day",
@@ -70,6 +72,20 @@ def read_times(texts: Iterable[str]) -> dict[str, datetime] | None:
     times = {text: read_time(text) for text in {*texts}}
     read = {text: time for text, time in times.items() if time is not None}
     return read if times and len(read) == len(times) else None
+
+
+def are_nights(questions: Iterable[str | None], days: Iterable[date | None]) -> bool:
+    """Whether most of some questions were answered on each of the days, as by an evaluation that is run again.
+
+    >>> monday, tuesday = date(2026, 5, 4), date(2026, 5, 5)
+    >>> are_nights("abab", [monday, monday, tuesday, tuesday]), are_nights("abcd", [monday, monday, tuesday, tuesday])
+    (True, False)
+    """
+    asked: dict[date | None, set[str | None]] = {}
+    for question, day in zip(questions, days, strict=True):
+        asked.setdefault(day, set()).add(question)
+    shares = [len(some) / len(set.union(*asked.values())) for some in asked.values()]
+    return bool(shares) and fmean(shares) > MIN_ASKED
 
 
 def split_trailing_day(stem: str) -> tuple[str, datetime | None]:

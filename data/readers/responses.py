@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
 
 import polars as pl
 
 from clueline.data.duckdb_and_polars import execute_with, literal, quoted
 from clueline.data.importing.checks.evaluation_days import MAX_DAYS
 from clueline.data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
-from clueline.data.importing.evaluation_times import rank_of_name, read_time, read_times, split_trailing_day, stem_of
+from clueline.data.importing.evaluation_times import are_nights, rank_of_name, read_time, read_times, split_trailing_day, stem_of
 from clueline.data.importing.file_folder_or_zip import Incoming
 from clueline.data.importing.report import Problem, Refused, refuse
 from clueline.data.importing.staging import ImportOptions, RunKey, Staging
@@ -218,9 +219,7 @@ def _find_times(file: TableFile | FrameFile, staging: Staging, names: Sequence[s
         if times is None:
             continue
         lasted = max(times.values()) - min(times.values())
-        again = f"""select 1 from loaded group by coalesce(model, ''), coalesce(elicitation, ''), question_id, coalesce(clue, 0),
-            coalesce(sample, '') having count(distinct {trimmed_text(name)}) > 1 limit 1"""
-        if name == EVALUATED_AT.name or lasted.days <= MAX_DAYS or staging.connection.execute(again).fetchone():
+        if name == EVALUATED_AT.name or lasted.days <= MAX_DAYS or _asks_again(staging, name, times):
             rows = pl.DataFrame([*times.items()], {"text": pl.String, "time": pl.Datetime("us")}, orient="row")
             execute_with(staging.connection, rows, f"create or replace table {_table_of_times(file, staging)} as from given")
             first, last = (f"{moment:%Y-%m-%d}" for moment in (min(times.values()), max(times.values())))
@@ -228,6 +227,14 @@ def _find_times(file: TableFile | FrameFile, staging: Staging, names: Sequence[s
             staging.report.lines.append(f"{file.name}: answered {days}, by the column {name}")
             return name
     return None
+
+
+def _asks_again(staging: Staging, column: str, times: Mapping[str, datetime]) -> bool:
+    """Whether the days in a column of the loaded file are those of an evaluation that is run again."""
+    stated = trimmed_text(column)
+    pairs = f"select distinct question_id, {stated} from loaded where {stated} is not null"
+    rows = staging.connection.execute(pairs).fetchall()
+    return are_nights((question for question, _ in rows), (times[text].date() for _, text in rows))
 
 
 def _table_of_times(file: TableFile | FrameFile, staging: Staging) -> str:

@@ -9,7 +9,7 @@ from clueline.data.importing.staging import Staging
 
 # Hours without an answer after which the next one is of another night. Days are 24 hours apart.
 PAUSE = 6
-MAX_DAYS = 31  # that a single evaluation takes
+MAX_DAYS = 7  # that a single evaluation takes
 OF_RUN = "dataset, model, elicitation, file"
 TOLD_APART = "question_id, coalesce(clue, 0), coalesce(sample, '')"
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from string import ascii_uppercase
 
 from clueline.data.importing.column_mapping import ColumnMapping, usual_pattern
-from clueline.data.importing.evaluation_times import read_times
+from clueline.data.importing.evaluation_times import are_nights, read_times
 from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import (
     DECLINED,
@@ -652,7 +652,9 @@ def _repeats(state: Guessing, *, known: bool) -> None:
     for role in ("sample", "threshold", "elicitation", "date"):
         for column in () if state.has(role) or not left else state.named(role):
             if role == "date":
-                fitting = read_times(column.distinct) is not None
+                times = read_times(column.distinct)
+                days = [times[text].date() if times and text else None for text in column.texts]
+                fitting = times is not None and are_nights(question.texts, days)
             else:
                 fitting = len(column.distinct) <= MAX_GROUPS and not column.is_index
             if fitting and (fewer := repeats(column)) < left:

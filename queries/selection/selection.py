@@ -366,6 +366,13 @@ class Selection(Parameters, frozen=True):
         return " and ".join(conditions), parameters
 
 
+# The runs of a dataset by their days: as a tag says, which people can change, as their files said, or else of their imports.
+BY_DAY = """
+    select r.run from runs r left join tags t on t.run = r.run and t.tag = 'date' where r.dataset = $d and withdrawn_at is null
+    order by coalesce(try_cast(t.value as date), r.evaluated_at::date, r.imported_at::date), r.evaluated_at nulls last,
+        r.position"""
+
+
 def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     """Return what a dataset, None for the first one, offers to filter by. Raises ``BadRequest`` if there is none."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
@@ -420,6 +427,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
+        by_day=tuple(run for (run,) in snapshot.rows(BY_DAY, parameters)),
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),
         head_to_head=head_to_head,

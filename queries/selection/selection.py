@@ -18,6 +18,7 @@ from clueline.data.dataset_kinds import FORECAST
 from clueline.data.duckdb_and_polars import SqlParameters
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
+from clueline.data.store.run_tags import BASELINE
 from clueline.queries.metrics import HUMAN_CURVES, Conventions, Metric
 from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from clueline.queries.selection.facets import OF_IMPORTED, Facets, offered_clusters
@@ -367,8 +368,9 @@ class Selection(Parameters, frozen=True):
 
 
 # The runs of a dataset by their days: as a tag says, which people can change, as their files said, or else of their imports.
-BY_DAY = """
-    select r.run from runs r left join tags t on t.run = r.run and t.tag = 'date' where r.dataset = $d and withdrawn_at is null
+BY_DAY = f"""
+    select r.run, b.value from runs r left join tags t on t.run = r.run and t.tag = 'date'
+        left join tags b on b.run = r.run and b.tag = '{BASELINE}' where r.dataset = $d and withdrawn_at is null
     order by coalesce(try_cast(t.value as date), r.evaluated_at::date, r.imported_at::date), r.evaluated_at nulls last,
         r.position"""
 
@@ -403,6 +405,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters
     )
+    by_day = snapshot.rows(BY_DAY, parameters)
     named, many_valued = named_values(snapshot, name, [*Selection.filters().items(), (ATTR, RESPONSE_ATTRIBUTE)])
     of_responses = snapshot.rows("select distinct attribute from response_attributes where dataset = $d order by 1", parameters)
     collections = human_collections(snapshot, name)
@@ -427,7 +430,8 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
-        by_day=tuple(run for (run,) in snapshot.rows(BY_DAY, parameters)),
+        by_day=tuple(run for run, _ in by_day),
+        baselines=tuple({baseline: run for run, baseline in by_day if baseline}.items()),
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),
         head_to_head=head_to_head,

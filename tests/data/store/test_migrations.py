@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from clueline.data.store import StoreError, migrations, open_store
-from clueline.data.store.backup import back_up
+from clueline.data.store.backup import back_up, restore_backup
 from clueline.data.store.cache_validity_tokens import renew_revisions
 from clueline.data.store.catalogue_schema import create_schema
 from clueline.data.store.errors import NeedsMigration
@@ -280,3 +280,21 @@ def test_a_link_with_an_earlier_elicitation_selects_its_runs(store, tmp_path):
     assert read_selection([("elicitation", "conf (2026-05-01)")], lambda _: facets).elicitation == ("verbalized",)
     again = put_file(store, tmp_path / "b.csv", text, dataset="toy", model="m", elicitation="verbalized")
     assert again.stored == first.runs
+
+
+def test_a_store_of_an_earlier_schema_is_backed_up_as_it_is(of_schema_12, tmp_path):
+    """So the earlier version can read the backup after an upgrade: that is the way back. This one can migrate it."""
+    old = open_store(shutil.copytree(of_schema_12 / "store", tmp_path / "store"), threads=1)
+    version = back_up(old, tmp_path / "saved")
+    assert (version.datasets, version.damage) == (3, None)
+    assert old.migrate() == (migrations.FIRST, NOW)
+    saved = open_store(tmp_path / "saved", threads=1)
+    folder = of_schema_12 / "store"
+    earlier = (folder / open_store(folder).pointer().name).read_bytes()
+    assert (tmp_path / "saved" / saved.pointer().name).read_bytes() == earlier, "it is the one that the earlier version wrote"
+    with pytest.raises(StoreError, match="made by an earlier version"):
+        saved.snapshot()
+    restored = open_store(tmp_path / "restored", threads=1)
+    restore_backup(restored, tmp_path / "saved")
+    assert restored.migrate() == (migrations.FIRST, NOW)
+    assert metric_values(restored) == metric_values(old)

@@ -216,7 +216,7 @@ def test_samples_agree_over_http(client):
     assert client.responses(upload.runs.item(0, "run")).select("guess", "confidence").rows() == [("Nile", 2 / 3), ("Po", 2 / 3)]
 
 
-def test_runs_are_tagged_withdrawn_and_regraded_and_models_merged(client):
+def test_the_client_changes_runs_and_models(client):
     rows = client.responses("5666c918c1e9e4dd").select("question_id", "clue", "guess", "confidence").head(4)
     for model in ("first-name", "lab/first-name"):
         answers = rows.with_columns(model=pl.lit(model), correct=pl.lit(True), **{"correct.strict": pl.lit(False)})

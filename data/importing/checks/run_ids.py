@@ -93,8 +93,8 @@ def name_runs(staging: Staging, options: ImportOptions) -> None:
         skipped = report.skipped.get((*known.key, known.evaluated_at), Counter())
         counts, only_failed = states.get(n, (dict.fromkeys(OTHER_STATES, 0), 0))
         items, answered = content.items - sum(counts.values()), content.questions - only_failed
-        of = f"{known.model}, {ways[n]}, {known.dataset}" + (f", {when:%Y-%m-%d}" if when else "")
-        line = f"run {run} ({of}): {counted(items, 'item')} of {counted(answered, 'question')}"
+        names = f"{known.model}, {ways[n]}, {known.dataset}" + (f", {when:%Y-%m-%d}" if when else "")
+        line = f"run {run} ({names}): {counted(items, 'item')} of {counted(answered, 'question')}"
         again = run in named.values()
         named[n] = run
         if again and run not in stored:

@@ -61,6 +61,7 @@ there is a warning.
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
 TOKEN = "token"
+MEAN = "mean"  # how the scores of several epochs become one, unless the log says otherwise
 SHELL, CHUNKED = "sample.json", re.compile(r"_epoch_\d+$")  # of a sample that is stored in chunks, and how its folder ends
 UNSCORED = "the sample is not scored"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
@@ -270,17 +271,18 @@ def _versions(about: Mapping[str, Any]) -> dict[str, str]:
     return {tag: value for tag, value in stated.items() if value}
 
 
-def _published(header: Any) -> dict[str, float]:
-    """Return the accuracies that a log states, by scorer. With another reducer than the mean, they are of other values."""
-    stated = {
-        str(scores.get("name")): number(as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value"))
-        for scores in as_dicts(as_dict(header.get("results")).get("scores"))
-        if scores.get("reducer") in (None, "mean")
-    }
-    return {name: share for name, share in stated.items() if share is not None}
+def _published(header: Any) -> dict[str, tuple[float, str]]:
+    """Return the accuracy that a log states and how it makes one score of several epochs, by scorer; the mean if it is stated."""
+    stated: dict[str, tuple[float, str]] = {}
+    for scores in as_dicts(as_dict(header.get("results")).get("scores")):
+        name, reducer = str(scores.get("name")), str(scores.get("reducer") or MEAN)
+        share = number(as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value"))
+        if share is not None and (name not in stated or reducer == MEAN):
+            stated[name] = (share, reducer)
+    return stated
 
 
-def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, float]) -> None:
+def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, tuple[float, str]]) -> None:
     scores = [score for sample in samples for score in sample.scores.values()]
     if not scores:
         raise refuse(log.name, "no sample of this log is scored")
@@ -295,7 +297,9 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, publi
         for kind in kinds or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
             if scorer in published:
-                log.published[None, elicitation] = published[scorer]
+                log.published[None, elicitation], reducer = published[scorer]
+                if reducer != MEAN:
+                    log.reducers[elicitation] = reducer
             for sample in samples:
                 epoch = sample.epoch if several_epochs else None
                 _add_answer(log, sample, scorer, kind, elicitation, epoch, names_choices)

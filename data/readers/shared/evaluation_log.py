@@ -82,6 +82,7 @@ class EvaluationLog:
     tags: Mapping[str, str] = field(default_factory=dict)  # of its runs, such as the version of the harness
     problems: list[Problem] = field(default_factory=list)  # any of them refuses the log
     published: dict[tuple[str | None, str], float] = field(default_factory=dict)  # stated accuracy, by model and elicitation
+    reducers: dict[str, str] = field(default_factory=dict)  # how it makes one grade of several samples, if not by their mean
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _outputs: list[str | None] = field(default_factory=list)
@@ -249,8 +250,10 @@ class EvaluationLog:
                 means += [mean(map(mean, by_question.values()))] if by_question else []
             if means and all(abs(share - stated) > rounding_of(stated) for share in means):
                 answers = counted(len(run), "answer")
+                how = f", by {self.reducers[elicitation]!r} of the samples of a question" if elicitation in self.reducers else ""
                 staging.report.warnings.append(
-                    f"{self.name}: it states an accuracy of {stated:.6g} ({elicitation}), but its {answers} imply {means[0]:.6g}"
+                    f"{self.name}: it states an accuracy of {stated:.6g} ({elicitation}{how}), but its {answers} imply "
+                    f"{means[0]:.6g}"
                 )
 
     def _add_questions(self, staging: Staging, options: ImportOptions) -> None:

@@ -269,3 +269,19 @@ def test_outputs_state_a_confidence(tried, tmp_path):
     report = tried(path, confidence_pattern="{percent} confident")
     assert tried.rows(ANSWERS) == [("verbalized", "x", "Paris", 0.8, 1.0), ("verbalized", "y", "Rome", None, 0.0)]
     assert "log.eval: 1 output states a confidence" in report.lines and "(1 row" not in report.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("reducers", "warned"), [(["mode"], True), (["mode", "mean"], False), (["mean"], False), ([None], False)]
+)
+def test_another_reducer_of_epochs_than_the_mean_is_told(tried, tmp_path, reducers, warned):
+    """Three epochs, two of them right: by their mode the accuracy is 1, and by their mean 2/3."""
+    samples = [sample("x", {"judge": score("C" if n < 3 else "I", confidence=0.5)}, epoch=n) for n in (1, 2, 3)]
+    made = log(samples)
+    made["results"] = {"scores": [
+        {"name": "judge", "reducer": reducer, "metrics": {"accuracy": {"value": 1.0 if reducer == "mode" else 2 / 3}}}
+        for reducer in reducers
+    ]}  # fmt: skip
+    report = tried(write_eval(tmp_path / "log.eval", made))
+    says = "it states an accuracy of 1 (verbalized, by 'mode' of the samples of a question), but its 3 answers imply 0.666667"
+    assert [says in warning for warning in report.warnings] == [True] * warned

@@ -133,7 +133,7 @@ def _elicitations(runs: Sequence[_Named]) -> dict[int, str]:
     of_model: dict[tuple[str, str], list[_Named]] = defaultdict(list)
     for run in runs:
         of_model[run.dataset, run.model].append(run)
-    ways = {}
+    ways: dict[int, str] = {}
     for group in of_model.values():
         canonical = canonical_elicitations(dict.fromkeys(run.elicitation for run in group))
         ways |= {run.n: canonical[run.elicitation] for run in group}

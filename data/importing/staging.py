@@ -57,7 +57,6 @@ from clueline.data.store.run_tags import MAX_VALUE_LENGTH
 from clueline.data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
-DATE = "date"  # the tag that says when a run was made, as a file states it
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 CONTENT = "content"  # aligns questions by text and reference answer
 ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.align``

@@ -18,7 +18,7 @@ from clueline.data.dataset_kinds import FORECAST
 from clueline.data.duckdb_and_polars import SqlParameters
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
-from clueline.data.store.run_tags import BASELINE
+from clueline.data.store.run_tags import BASELINE, DATE, LABEL
 from clueline.queries.metrics import HUMAN_CURVES, Conventions, Metric
 from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from clueline.queries.selection.facets import OF_IMPORTED, Facets, offered_clusters
@@ -184,6 +184,17 @@ class Selection(Parameters, frozen=True):
         str, SearchFilter("text in the question, its answer or its id", "Search", "questions", shown_by_default=False)
     ] = ""
     conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
+    nights: Annotated[
+        bool,
+        Switch(
+            "`1`: every night; by default, of runs of a model with one elicitation and label that have a day, only the latest "
+            "counts, and earlier ones that answered far more questions. A run that `run` names counts always, and `tag.date` "
+            "selects among all",
+            "Nights",
+            ("latest of each model", "every night"),
+            lambda facets: bool(facets.superseded),
+        ),
+    ] = False
     failed: Annotated[
         bool,
         Switch(
@@ -338,9 +349,16 @@ class Selection(Parameters, frozen=True):
         return condition, parameters
 
     def run_filter(self, table: str = "r") -> Condition:
-        """Return the SQL condition on ``runs``, and its parameters. A withdrawn run counts only if it is named."""
+        """Return the SQL condition on ``runs``, and its parameters.
+
+        A withdrawn run counts only if it is named, and one of an earlier night if it, all nights or nights are.
+        """
         condition, parameters = self._filter("runs", table)
-        return condition + ("" if self.run else f" and {table}.withdrawn_at is null"), parameters
+        if self.run:
+            return condition, parameters
+        dated = any(tag == DATE for tag, _ in self.tag)
+        latest = "" if self.nights or dated else f" and {table}.run not in ({SUPERSEDED.format('$dataset')})"
+        return f"{condition} and {table}.withdrawn_at is null{latest}", parameters
 
     def clue_filter(self, table: str = "c") -> Condition:
         """Return the SQL condition on ``clues``, and its parameters."""
@@ -369,10 +387,24 @@ class Selection(Parameters, frozen=True):
 
 # The runs of a dataset by their days: as a tag says, which people can change, as their files said, or else of their imports.
 BY_DAY = f"""
-    select r.run, b.value from runs r left join tags t on t.run = r.run and t.tag = 'date'
+    select r.run, b.value from runs r left join tags t on t.run = r.run and t.tag = '{DATE}'
         left join tags b on b.run = r.run and b.tag = '{BASELINE}' where r.dataset = $d and withdrawn_at is null
     order by coalesce(try_cast(t.value as date), r.evaluated_at::date, r.imported_at::date), r.evaluated_at nulls last,
         r.position"""
+
+
+MIN_ANSWERED = 0.9  # share of an earlier night's questions that a later one must have answered to stand for it
+# The runs of a dataset, which is in the place of the braces, for which a later night stands.
+SUPERSEDED = f"""
+    select earlier.run from (
+        select r.*, try_cast(d.value as date) as day, l.value as label
+        from runs r join tags d on d.run = r.run and d.tag = '{DATE}' left join tags l on l.run = r.run and l.tag = '{LABEL}'
+    ) earlier join (
+        select r.*, try_cast(d.value as date) as day, l.value as label
+        from runs r join tags d on d.run = r.run and d.tag = '{DATE}' left join tags l on l.run = r.run and l.tag = '{LABEL}'
+    ) later using (dataset, model, elicitation)
+    where dataset = {{0}} and later.day > earlier.day and later.label is not distinct from earlier.label
+        and later.withdrawn_at is null and later.questions >= {MIN_ANSWERED} * earlier.questions"""
 
 
 def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
@@ -431,6 +463,9 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
         by_day=tuple(run for run, _ in by_day),
+        superseded=tuple(
+            run for (run,) in snapshot.rows(f"select distinct run from ({SUPERSEDED.format('$d')}) order by 1", parameters)
+        ),
         baselines=tuple({baseline: run for run, baseline in by_day if baseline}.items()),
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),

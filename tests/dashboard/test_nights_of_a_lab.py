@@ -111,3 +111,30 @@ def test_a_night_that_is_imported_later_is_no_later_night(lab, client, tmp_path)
     shown = {cell["run"] for row in get(backfilled, "/api/v1/across")["rows"] for cell in row["cells"].values()}
     dates = {run["tags"]["date"] for run in get(backfilled, "/api/v1/runs?limit=1000")["runs"] if run["run"] in shown}
     assert dates == {NIGHTS[2]}
+
+
+def board(client, query=""):
+    return [(row["model"], row["run"]) for row in get(client, f"/api/v1/leaderboard?dataset=trivia{query}")["rows"]]
+
+
+def test_a_board_has_the_latest_night_of_each_model(client):
+    by_night = {night: {pair for pair in board(client, f"&tag.date={night}")} for night in NIGHTS}
+    assert {len(pairs) for pairs in by_night.values()} == {len(MODELS)}
+    assert {*board(client)} == by_night[NIGHTS[-1]]
+    assert len(board(client, "&nights=1")) == len(MODELS) * len(NIGHTS)
+    (model, run) = min(by_night[NIGHTS[0]])
+    assert board(client, f"&run={run}") == [(model, run)], "a saved link to an earlier night"
+    offered = client.get("/?dataset=trivia")
+    assert offered.status_code == 200
+
+
+def test_a_night_that_broke_off_stands_for_no_other(lab, tmp_path):
+    """Both are on the board, where the later one says that it is not ranked, and why."""
+    store = open_store(tmp_path / "store")
+    bundles.put(store, lab / "tables" / f"trivia_{NIGHTS[0]}.csv")
+    lines = (lab / "tables" / f"trivia_{NIGHTS[1]}.csv").read_text(encoding="utf-8").splitlines()
+    header, own = lines[0], [line for line in lines if f"{MODELS[0]}," in line]
+    bundles.put_file(store, tmp_path / f"trivia_{NIGHTS[1]}.csv", "\n".join([header, *own[:2]]) + "\n", dataset="trivia")
+    rows = get(create_app(Settings(store=store.url, workers=1)).test_client(), "/api/v1/leaderboard?dataset=trivia")["rows"]
+    both = [(row["questions"], row["ranked"]) for row in rows if row["model"] == MODELS[0]]
+    assert sorted(both) == [(2, False), (4, True)] and len(rows) == len(MODELS) + 1

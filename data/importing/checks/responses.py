@@ -22,11 +22,11 @@ import numpy as np
 
 from clueline.data.dataset_kinds import FORECAST, NO, YES
 from clueline.data.importing.report import Problem
-from clueline.data.importing.staging import DATE, OF_QUESTION, OF_RUN, ImportOptions, Staging
+from clueline.data.importing.staging import OF_QUESTION, OF_RUN, ImportOptions, Staging
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import NEVER_RIGHT, STORED_STATES, among_states
 from clueline.data.store.run_files import TYPES
-from clueline.data.store.run_tags import MAX_TAGS
+from clueline.data.store.run_tags import DATE, MAX_TAGS
 from clueline.data.sufficient_statistics import SIDE_DECIMALS
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row

@@ -31,10 +31,11 @@ from clueline.data.importing.checks.responses import FAILED_GUESS, PLACES
 from clueline.data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
 from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.report import rows_without_answer
-from clueline.data.importing.staging import DATE, ImportOptions, RunKey, Staging
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
 from clueline.data.store.gradings import grading_name
+from clueline.data.store.run_tags import DATE
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer

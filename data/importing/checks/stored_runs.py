@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from clueline.data.duckdb_and_polars import execute
 from clueline.data.importing.run_gradings import SAME_PLACE, grades_sql
-from clueline.data.importing.staging import DATE, RunKey, Staging
+from clueline.data.importing.staging import RunKey, Staging
 from clueline.data.store.answer_states import NEVER_RIGHT, among_states
 from clueline.data.store.gradings import GRADED, REVIEWED, grading_name
 from clueline.data.store.run_files import StoredObject, graded_kind, stored_objects
+from clueline.data.store.run_tags import DATE
 
 # The columns that make up an answer, apart from its place. Maps are compared as text.
 ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.state", "s.buzz",

@@ -1,6 +1,7 @@
 """A lab's nights: many models on four datasets, night after night, by writers that name and date things in their own ways."""
 
 import json
+import re
 
 import pytest
 
@@ -124,8 +125,11 @@ def test_a_board_has_the_latest_night_of_each_model(client):
     assert len(board(client, "&nights=1")) == len(MODELS) * len(NIGHTS)
     (model, run) = min(by_night[NIGHTS[0]])
     assert board(client, f"&run={run}") == [(model, run)], "a saved link to an earlier night"
-    offered = client.get("/?dataset=trivia")
-    assert offered.status_code == 200
+    version = get(client, "/api/v1/leaderboard?dataset=trivia")["data_version"]
+    before = re.sub(r"-r\d+$", "-r8", version)
+    refused = get(client, f"/api/v1/leaderboard?dataset=trivia&version={before}", 409)
+    assert "nights=1" in refused["error"]["message"], "a citation from before says what has changed"
+    get(client, f"/api/v1/leaderboard?dataset=trivia&nights=1&version={before}")
 
 
 def test_a_night_that_broke_off_stands_for_no_other(lab, tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal
 
@@ -41,7 +41,7 @@ from clueline.queries.selection.filters import (
     ThresholdConvention,
     named_values,
 )
-from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
+from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, RunChoice, Text
 from clueline.queries.selection.reference_people import count_unstated_ends, has_people, human_collections, with_people
 from clueline.queries.selection.view_parameters_base import (
     NoParameters,
@@ -540,7 +540,16 @@ def read_address(
     if head_to_head or facets.forecasts:
         conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
         selection = selection.replace(conventions=conventions)
+    if not selection.nights and not _named_runs(parameters, texts, facets).isdisjoint(facets.superseded):
+        selection = selection.replace(nights=True)  # an address that names a run of an earlier night is about every night
     return Request(selection, facets, _worded(decode(parameters, texts, facets), facets), tuple(ignored))
+
+
+def _named_runs(parameters: type[Parameters], texts: Mapping[str, Sequence[str]], facets: Facets) -> set[str]:
+    """Return the runs that the keys of a view name."""
+    keys = [key for key, kind in parameters.kinds().items() if isinstance(kind, RunChoice)]
+    named = [text for key in keys for text in texts.get(key, ())]
+    return {dict(facets.baselines).get(text, text) for text in named}
 
 
 def _worded(parameters: P, facets: Facets) -> P:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -332,6 +333,34 @@ class Client:
         runs = [{key: value for key, value in run.items() if not isinstance(value, dict | list)} for run in report["runs"]]
         new = answer.status_code == httpx.codes.CREATED
         return Upload(new, pl.DataFrame(runs, infer_schema_length=None), list(report["warnings"]), report["mapping"])
+
+    def tag(self, run: str, tags: Mapping[str, str | None]) -> dict[str, str]:
+        """Set tags of a run, remove those that are None, and return all of its tags."""
+        return dict(self._change("POST", f"runs/{quote(run, safe='')}/tags", tags)["tags"])
+
+    def withdraw(self, run: str, reason: str = "") -> None:
+        """Withdraw a run: it disappears from every list and page that does not name it, but is not erased."""
+        self._change("DELETE", f"runs/{quote(run, safe='')}", {"reason": reason} if reason else None)
+
+    def restore(self, run: str) -> None:
+        """Restore a withdrawn run."""
+        self._change("POST", f"runs/{quote(run, safe='')}/restore", None)
+
+    def correct(self, run: str, grades: Sequence[Mapping[str, Any]]) -> None:
+        """Correct grades, all or none: ``question_id``, ``guess``, ``correct``, and perhaps ``clue`` and ``note`` of each."""
+        self._change("POST", f"runs/{quote(run, safe='')}/grades", {"grades": [dict(grade) for grade in grades]})
+
+    def adopt(self, run: str, grading: str) -> None:
+        """Measure a run by one of its gradings from now on; ``imported`` or ``graded``, its first one, is the way back."""
+        self._change("POST", f"runs/{quote(run, safe='')}/adopt", {"grading": grading})
+
+    def merge(self, models: Sequence[str], into: str) -> None:
+        """Make models one, which is called ``into``."""
+        self._change("POST", "models/merge", {"models": [*models], "into": into})
+
+    def _change(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+        content = None if body is None else json.dumps(body).encode()
+        return self._send(method, f"{API}{path}", {}, content).json()
 
     def _json(self, path: str, keys: Mapping[str, Value] | None = None) -> Any:
         return self._get(path, keys).json()

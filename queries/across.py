@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Literal
@@ -73,7 +73,8 @@ class CollectionMean(msgspec.Struct):
 class AcrossRow(msgspec.Struct):
     """A model on all datasets; those without a run of it are left out.
 
-    A model that has several elicitations on one dataset has a row for each; otherwise ``elicitation`` lists all of its row.
+    A model that has several elicitations on one dataset has a row for each. Elsewhere, a run with another elicitation is in the
+    row of the one that most datasets have. ``elicitation`` lists all of the row.
     ``mean_place``, in [0, 1], is over the ``ranked_on`` datasets on which the model has a rank, and None without any.
     ``win_rate`` is the share of comparisons with other rows that it wins, ties as one half, and ``mean_rank`` its mean rank among
     these rows: both over the datasets that count (see ``Across``), and None for a row that is not ranked on all of them.
@@ -151,11 +152,15 @@ class AcrossDiagrams(msgspec.Struct):
 
 
 def shown_runs(facets: Facets, rows: Rows, model_of: ModelOf) -> tuple[str, ...]:
-    """Return the ids of a dataset's runs shown: all, or the latest of each model and elicitation."""
+    """Return the ids of a dataset's runs shown: all, or the latest of each model and elicitation, by the days of runs."""
     if rows == "runs":
         return tuple(run for run, _, _ in facets.runs)
-    dataset = facets.dataset
-    return tuple({(model_of.get((dataset, name), name), way): run for run, name, way in facets.runs}.values())
+    dataset, of_run = facets.dataset, {run: (name, way) for run, name, way in facets.runs}
+    latest = {}
+    for run in facets.by_day or of_run:
+        name, way = of_run[run]
+        latest[model_of.get((dataset, name), name), way] = run
+    return tuple(run for run in of_run if run in latest.values())
 
 
 def across(
@@ -175,12 +180,7 @@ def across(
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []
-    divided = {
-        model
-        for dataset, board in boards.items()
-        for model, count in Counter(model_of.get((dataset, row.model), row.model) for row in board.rows).items()
-        if count > 1
-    }
+    ways = _divided(boards, model_of) if rows == "models" else {}
     collections = collections_of([facet.dataset for facet in facets])
     together = [*dict.fromkeys(collections.get(facet.dataset, facet.dataset) for facet in facets)]
     for facet in sorted(facets, key=lambda facet: together.index(collections.get(facet.dataset, facet.dataset))):
@@ -204,7 +204,11 @@ def across(
         for name, cell in cells.items():
             stated, elicitation, run = name
             model = model_of.get((facet.dataset, stated), stated) if rows == "models" else stated
-            key = (model, elicitation, run) if rows == "runs" else (model, elicitation) if model in divided else (model,)
+            if rows == "runs":
+                key: tuple[str, ...] = (model, elicitation, run)
+            else:
+                own = ways.get(model, [""])
+                key = (model, elicitation if elicitation in own else own[0])
             row = table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None))
             if elicitation not in row.elicitation.split(", "):
                 row.elicitation += f", {elicitation}"
@@ -225,6 +229,20 @@ def across(
         for group in result.groups:
             groups.setdefault(group.value, AcrossGroup(group.value, {})).cells[dataset] = group
     return Across(version, metric.key, columns, ordered, tag, [groups[value] for value in sorted(groups)], counting)
+
+
+def _divided(boards: Mapping[str, Leaderboard], model_of: ModelOf) -> dict[str, list[str]]:
+    """Return the elicitations that have a row of their own, by model: those on a dataset with several, the most common first."""
+    datasets: dict[str, Counter[str]] = defaultdict(Counter)
+    several: dict[str, set[str]] = defaultdict(set)
+    for dataset, board in boards.items():
+        on_dataset: dict[str, set[str]] = defaultdict(set)
+        for row in board.rows:
+            on_dataset[model_of.get((dataset, row.model), row.model)].add(row.elicitation)
+        for model, ways in on_dataset.items():
+            datasets[model].update(ways)
+            several[model] |= ways if len(ways) > 1 else set()
+    return {model: sorted(ways, key=lambda way: (-datasets[model][way], way)) for model, ways in several.items() if ways}
 
 
 def collections_of(datasets: Sequence[str]) -> dict[str, str]:

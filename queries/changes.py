@@ -23,6 +23,7 @@ from clueline.data.store.gradings import IS_DRAWN, REVIEWED
 from clueline.queries.engine.common_questions import coverage
 from clueline.queries.engine.question_difficulties import has_difficulties_from_runs
 from clueline.queries.engine.run_pairs import RunName
+from clueline.queries.runs import selected_runs
 from clueline.queries.selection import Selection, has_forecasts
 from clueline.queries.selection.facets import AGES, default_cluster
 from clueline.queries.selection.parameter_kinds import BadRequest
@@ -213,5 +214,9 @@ RULES = (
         "intervals and p-values where errors are few, p-values of calibration, bands of reliability diagrams, AUROC of graded "
         "answers, and letters and adjusted p-values, which are adjusted for all metrics",
         lambda snapshot, asked: _any_run(snapshot, asked, "true"),
+    ),
+    ChangedRule(
+        "of the runs of a model, only that of the latest day counts, unless it broke off; nights=1 counts every night, as before",
+        lambda snapshot, asked: selected_runs(snapshot, asked) != selected_runs(snapshot, asked.replace(nights=True)),
     ),
 )

@@ -108,11 +108,13 @@ VOTES = """
     where v.dataset = $dataset order by q.position, v.class"""
 OF_RUNS = {
     "corrections": """
-        select r.model, r.elicitation, c.question_id, c.clue, c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
+        select r.model, coalesce(r.stated_elicitation, r.elicitation) as elicitation, r.evaluated_at, c.question_id, c.clue,
+            c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
         from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
         order by r.position, c.number""",
     "tags": """
-        select r.model, r.elicitation, t.tag, t.value from tags t join runs r using (dataset, run)
+        select r.model, coalesce(r.stated_elicitation, r.elicitation) as elicitation, r.evaluated_at, t.tag, t.value
+        from tags t join runs r using (dataset, run)
         where r.dataset = $dataset and r.withdrawn_at is null order by r.position, t.tag""",
 }
 

@@ -44,6 +44,8 @@ class RunFacts(msgspec.Struct):
     dataset: str
     model: str
     elicitation: str
+    stated_elicitation: str | None  # as its file calls it; None if that is the same
+    evaluated_at: str | None  # when its first answer was given; None if nothing said so at its import
     imported_by: str | None  # name of the token; None: the command line
     imported_at: str
     file_name: str | None
@@ -87,8 +89,9 @@ def _time(column: str) -> str:
     return f"strftime({column}, '%Y-%m-%dT%H:%M:%S.%fZ') as {column}"
 
 
-FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, samples, respondents, {", ".join(OTHER_STATES)}, skipped, decisions,
+FACTS = f"""select run, dataset, model, elicitation, stated_elicitation, {_time("evaluated_at")}, imported_by,
+    {_time("imported_at")}, file_name, sha256, items, questions, missing_questions, samples, respondents,
+    {", ".join(OTHER_STATES)}, skipped, decisions,
     {_time("withdrawn_at")}, withdrawn_by, withdrawn_reason, (
         select to_json(list({{'tag': tag, 'value': value}} order by tag))::varchar from tags t where t.run = runs.run
     ) as tags, (
@@ -241,9 +244,12 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "options": nested(distribution),
         "buzz": "buzz",
         "model": literal(facts.model),
-        "elicitation": literal(facts.elicitation),
+        "elicitation": literal(facts.stated_elicitation or facts.elicitation),
+        "evaluated_at": literal((facts.evaluated_at or "").rstrip("Z")),
     }
     conditions = {name: f"{name} is not null" for name in ("sample", "state", "guess", "token_logprobs", "options", "buzz")}
+    if facts.evaluated_at is None:
+        del columns["evaluated_at"]
     for name, condition in (conditions | {"failed": "failed", "correct": STATED}).items():
         if not has(condition):
             del columns[name]

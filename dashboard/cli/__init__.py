@@ -35,6 +35,7 @@ TASKS = {
         "grades": "clueline.dashboard.cli.gradings:grades_command",
         "models": "clueline.dashboard.cli.models:models_group",
         "tag": "clueline.dashboard.cli.datasets:tag_command",
+        "withdraw": "clueline.dashboard.cli.datasets:withdraw_command",
     },
     "Let people in": {
         "invite": "clueline.dashboard.cli.sessions:invite",

@@ -119,7 +119,15 @@ def _read_compared(context: click.Context, parameter: click.Parameter, keys: tup
 @click.option("--max", "most", metavar="METRIC=X", multiple=True, callback=_read_limits, help="At most X; can be repeated.")
 @click.option("--min", "least", metavar="METRIC=X", multiple=True, callback=_read_limits, help="At least X; can be repeated.")
 @click.option("--not-worse", metavar="METRIC", multiple=True, callback=_read_compared, help="Not worse than the baseline.")
-@click.option("--baseline", metavar="RUN|FILE", help="A run of the store, or a file with the answers of one run.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    metavar="M",
+    help="With --not-worse: the whole 95 % interval shows that the run is less than M worse than the baseline.",
+)
+@click.option(
+    "--baseline", metavar="RUN|NAME|FILE", help="A run of the store, the name of a baseline, or a file with answers of one run."
+)
 @click.option(
     "--min-complete",
     type=click.FloatRange(0, 1),
@@ -140,6 +148,7 @@ def check_command(
     most: list[Limit],
     least: list[Limit],
     not_worse: list[Metric],
+    margin: float | None,
     baseline: str | None,
     min_complete: float,
     strict: bool,
@@ -153,13 +162,16 @@ def check_command(
 
     A run that answered fewer than 90 % of the questions fails. A limit is broken if the whole 95 % interval lies beyond it. A run
     is worse than the baseline if the difference on the questions that both answered is significant: p < 0.05, adjusted for all
-    --not-worse by Holm's method. With --strict, values alone decide. Exit codes: 0 if all holds, 1 if something fails, 2 if it
+    --not-worse by Holm's method. With --margin, it must be shown not to be worse by that much: few questions fail. With --strict,
+    values alone decide. Exit codes: 0 if all holds, 1 if something fails, 2 if it
     cannot be checked.
     """
     if not (most or least or not_worse):
         raise click.UsageError("Say what must hold, such as --max ece=.1, --min accuracy=.5 or --not-worse brier.")
     if bool(not_worse) != bool(baseline):
         raise click.UsageError("--not-worse and --baseline belong together, as in --not-worse brier --baseline RUN.")
+    if margin is not None and (not not_worse or strict):
+        raise click.UsageError("--margin says how much worse --not-worse allows: give --not-worse, and no --strict.")
     try:
         with ExitStack() as stack:
             opened = open_store(store or settings.store)
@@ -176,11 +188,19 @@ def check_command(
                     f"Name the dataset with --dataset, import it first, or add --min-complete 0. There are: {', '.join(known)}."
                 )
             runs = incoming_runs(dry_run.snapshot, dry_run.report.runs, dry_run.stored, ())
-            verdicts = judge(dry_run, runs, query, min_complete, [*most, *least], not_worse, reference, strict)
+            if reference is not None:
+                baselines = dict(read_facets(dry_run.snapshot, dry_run.dataset).baselines)
+                reference = baselines.get(reference, reference)
+            gate = Gate(min_complete, [*most, *least], not_worse, margin, reference, strict)
+            verdicts = judge(dry_run, runs, query, gate)
     except Refused as refused:
         raise CannotCheck(refusal(refused, "checked").message) from refused
     except BadRequest as error:
-        more = " A baseline can also be a file of answers." if error.field == "b" else ""
+        more = (
+            " A baseline can also be a file of answers, or a name that a run has as its tag `baseline`."
+            if error.field == "b"
+            else ""
+        )
         raise CannotCheck(message_with_allowed(error) + more) from error
     except (BadMapping, KeepingError) as error:
         raise CannotCheck(str(error)) from error
@@ -224,16 +244,21 @@ def _prepared(store: Store, baseline: str | None, options: ImportOptions) -> Ite
         yield copy, baseline
 
 
-def judge(
-    dry_run: DryRun,
-    runs: Sequence[IncomingRun],
-    query: str,
-    min_complete: float,
-    limits: Sequence[Limit],
-    compared: Sequence[Metric],
-    baseline: str | None,
-    strict: bool,
-) -> list[Verdict]:
+class Gate(NamedTuple):
+    """The rules of a check: the share to be answered, limits, and metrics that are compared with a baseline, the id of a run.
+
+    A run may be worse than the baseline by less than the ``margin`` or, if that is None, as far as nothing shows that it is.
+    """
+
+    min_complete: float
+    limits: Sequence[Limit]
+    compared: Sequence[Metric]
+    margin: float | None
+    baseline: str | None
+    strict: bool
+
+
+def judge(dry_run: DryRun, runs: Sequence[IncomingRun], query: str, gate: Gate) -> list[Verdict]:
     """Judge each run by each rule, in order. Each run is measured on its own, on all that it answered of the selection.
 
     Raises ``BadRequest`` if the query has an invalid key or value, or the dataset no such baseline.
@@ -242,19 +267,25 @@ def judge(
     pairs = [("dataset", dry_run.dataset), *parse_qsl(query, keep_blank_values=True)]
     selection = read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
     measured = with_people(snapshot, selection.dataset, selection.people)
-    differences = {run.run: _differences(measured, selection, run.run, baseline, compared) for run in runs}
-    family = [differences[run.run][metric.key] for run in runs for metric in compared]
+    differences = {run.run: _differences(measured, selection, run.run, gate.baseline, gate.compared) for run in runs}
+    family = [differences[run.run][metric.key] for run in runs for metric in gate.compared]
     raw = [np.nan if part is None or part.p_value is None else part.p_value for part in family]
     adjusted = iter(holm(np.array(raw)).tolist())
     verdicts = []
     for run in runs:
-        verdicts.append(_complete(run, completeness(measured, selection, run.run), min_complete))
-        rows = leaderboard(measured, selection.on_runs([run.run]), [limit.metric for limit in limits], intervals=True).rows
-        for limit in limits:
-            verdicts.append(Verdict(run, limit.metric.label, limit.text, *_within(rows[0] if rows else None, limit, strict)))
-        for metric in compared:
-            judged = _compared(run, differences[run.run][metric.key], next(adjusted), baseline or "", strict)
-            verdicts.append(Verdict(run, metric.label, "not worse than the baseline", *judged))
+        verdicts.append(_complete(run, completeness(measured, selection, run.run), gate.min_complete))
+        rows = leaderboard(measured, selection.on_runs([run.run]), [limit.metric for limit in gate.limits], intervals=True).rows
+        for limit in gate.limits:
+            verdicts.append(Verdict(run, limit.metric.label, limit.text, *_within(rows[0] if rows else None, limit, gate.strict)))
+        for metric in gate.compared:
+            difference, p_value = differences[run.run][metric.key], next(adjusted)
+            if gate.margin is None:
+                rule = "not worse than the baseline"
+                judged = _compared(run, difference, p_value, gate.baseline or "", gate.strict)
+            else:
+                rule = f"less than {gate.margin:g} worse than the baseline"
+                judged = _not_inferior(run, difference, metric, gate.margin)
+            verdicts.append(Verdict(run, metric.label, rule, *judged))
     return verdicts
 
 
@@ -313,6 +344,30 @@ def _compared(run: IncomingRun, difference: Difference | None, p_value: float, b
     if difference.better is None or not p_value < SIGNIFICANCE:  # NaN shows nothing
         return measured, f"holds, not shown to be worse{_few(run.questions)}"
     return measured, "fails, shown to be worse" if worse else "holds, shown to be better"
+
+
+def _not_inferior(run: IncomingRun, difference: Difference | None, metric: Metric, margin: float) -> tuple[str, str]:
+    """Return what was measured of a difference to the baseline, and whether the run is shown to be less than the margin worse.
+
+    The interval of 95 % is that of a one-sided test at 2.5 %, as is usual for non-inferiority. All rules must hold, so none is
+    adjusted for the others.
+    """
+    if difference is None:
+        return "is that of the baseline", "holds, these are the same answers"
+    if difference.difference is None:
+        return "has no difference", f"fails: {difference.missing}"
+    measured = f"{short(difference.a)} against {short(difference.b)}, difference {short(difference.difference)}"
+    if difference.low is None or difference.high is None:
+        if difference.difference == 0 and run.questions >= SMALL_SAMPLE:
+            return measured, "holds, the values are the same"
+        return measured, f"fails, nothing shows how large the difference is: {difference.no_interval or SINGLE}"
+    measured += f" [{short(difference.low)}, {short(difference.high)}]"
+    most, least = (-difference.low, -difference.high) if metric.direction == "higher" else (difference.high, difference.low)
+    if most < margin:
+        return measured, "holds, the whole interval is within the margin"
+    if least < margin:
+        return measured, "fails, the interval reaches beyond the margin: more questions may show that the run is within it"
+    return measured, "fails, the whole interval is beyond the margin"
 
 
 def _by_value(fails: bool, no_interval: str | None) -> str:

@@ -16,6 +16,7 @@ from clueline.data.importing.seed import SamplesInUse, remove_samples, restore_s
 from clueline.data.plurals import counted
 from clueline.data.store import open_store
 from clueline.data.store.run_tags import change_tags
+from clueline.data.store.run_withdrawal import CannotRestore, restore, withdraw
 from clueline.data.store.tokens_and_readers import Tokens
 from clueline.queries.datasets import datasets
 from clueline.queries.runs import run as run_facts
@@ -144,3 +145,23 @@ def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...],
         click.echo(f"{tag}={value}")
     if not listed:
         click.echo(f"Run {run} has no tags.")
+
+
+@click.command("withdraw")
+@click.argument("run")
+@click.option("--reason", help="Why; it is shown where the run is named.")
+@click.option("--undo", is_flag=True, help="Restore a withdrawn run.")
+@click.pass_obj
+def withdraw_command(settings: Settings, run: str, reason: str | None, undo: bool) -> None:
+    """Withdraw RUN: every list and page leaves it out unless it is named. Nothing is erased, and --undo restores it."""
+    if undo and reason:
+        raise click.UsageError("--undo restores the run, and needs no --reason.")
+    store = open_store(settings.store)
+    try:
+        changed = restore(store, run) if undo else withdraw(store, run, None, reason)
+    except CannotRestore as error:
+        raise CommandRefused(f"Run {run} cannot be restored: {error}.") from error
+    if undo:
+        click.echo(f"Run {run} is {'restored' if changed else 'not withdrawn'}.")
+    else:
+        click.echo(f"Run {run} is {'withdrawn' if changed else 'withdrawn already'}.")

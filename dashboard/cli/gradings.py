@@ -13,7 +13,15 @@ from clueline.dashboard.settings import Settings
 from clueline.data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
 from clueline.data.plurals import counted
 from clueline.data.store import open_store
-from clueline.data.store.gradings import DRAWN, Correction, NothingToDraw, correct_grades, draw_for_review
+from clueline.data.store.gradings import (
+    DRAWN,
+    CannotAdopt,
+    Correction,
+    NothingToDraw,
+    adopt_grading,
+    correct_grades,
+    draw_for_review,
+)
 from clueline.queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
 from clueline.queries.reviewed_samples import reviewed_runs
 from clueline.queries.runs import run as run_facts
@@ -36,6 +44,7 @@ VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
 )
 @click.option("--clue", type=click.IntRange(0), help="Correct it only at this clue; by default, at every clue with this guess.")
 @click.option("--note", help="The reason for the correction.")
+@click.option("--adopt", metavar="GRADING", help="Measure the run by this grading; by its first one again: imported or graded.")
 @click.option("--by-rules", is_flag=True, help="Also grade a run that came with grades by Clueline's current rules.")
 @click.option("--review", "size", type=click.IntRange(1, 10_000), help="Draw so many answers at random for review.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the draw; by default a random one.")
@@ -49,6 +58,7 @@ def grades_command(
     corrected: Sequence[tuple[str, str, str]],
     clue: int | None,
     note: str | None,
+    adopt: str | None,
     by_rules: bool,
     size: int | None,
     seed: int | None,
@@ -70,6 +80,10 @@ def grades_command(
                 if differs is None
                 else f"Graded by Clueline's rules: {counted(differs, 'answer differs', 'answers differ')} from the first grading."
             )
+        if adopt:
+            count = adopt_grading(store, run, adopt, None)
+            differ = counted(count, "answer is graded", "answers are graded")
+            click.echo(f"The run is measured by {adopt!r} now: {differ} otherwise than in its first grading.")
         if corrections:
             correct_grades(store, run, corrections, None)
             click.echo(f"{len(corrections):,} corrected; `grading=reviewed` shows the run with all corrections.")
@@ -77,7 +91,7 @@ def grades_command(
             seed = secrets.randbelow(2**31) if seed is None else seed
             drawn = draw_for_review(store, run, size, seed, None)
             click.echo(f"{counted(drawn, 'answer')} drawn with seed {seed}; `--show drawn` lists those that wait for review.")
-        if by_rules or corrections or size:
+        if by_rules or adopt or corrections or size:
             return
         snapshot = store.snapshot()
         selection = Selection(run_facts(snapshot, run).dataset)
@@ -89,6 +103,8 @@ def grades_command(
         reviewed = next(iter(reviewed_runs(snapshot, selection.on_runs([run])).runs), None)
     except TooManyGuesses:
         raise CommandRefused(f"the run has more than {MAX_STORED:,} different guesses, too many to grade at once") from None
+    except CannotAdopt as error:
+        raise CommandRefused(str(error)) from error
     except NothingToDraw:
         raise CommandRefused("the run has no answers to draw from") from None
     if graded is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any, Concatenate, TypeVar
@@ -222,8 +222,23 @@ def no_store(error: StoreError | TokenError) -> Response:
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=CHANGING)  # GET shows them to people
 @api.route("/api/<path:rest>", methods=METHODS)
 def unknown_address(rest: str) -> Response:
-    """Answer 404 for any other address below /api."""
+    """Answer 404 for any other address below /api, and 405 for one that has other methods."""
+    if methods := _methods_of(f"/api/{rest}"):
+        message = f"/api/{rest} does not answer {request.method}, but {', '.join(methods)}."
+        answer = error_response("wrong_method", message, 405, allowed=methods)
+        answer.headers["Allow"] = ", ".join(methods)
+        return answer
     return error_response("unknown_address", f"There is nothing at /api/{rest} for {request.method}.", 404, allowed=addresses())
+
+
+def _methods_of(path: str) -> list[str]:
+    """Return the methods that a path of this blueprint answers; none if there is no such path."""
+    routes, known = current_app.url_map.bind(""), []
+    for method in METHODS:
+        with suppress(HTTPException):
+            endpoint, _ = routes.match(path, method)
+            known += [] if endpoint == f"{api.name}.{unknown_address.__name__}" else [method]
+    return known
 
 
 def addresses() -> list[str]:

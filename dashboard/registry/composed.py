@@ -182,9 +182,11 @@ def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
 def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
     """Return the selection of a dataset's runs that pages of many datasets show."""
     runs = shown_runs(facets, rows, model_of())
+    every_run = len(runs) == len(facets.runs)
     return Selection(
         facets.dataset,
-        run=runs if len(runs) < len(facets.runs) else (),
+        run=() if every_run else runs,
+        nights=every_run and bool(facets.superseded),
         conventions=replace(conventions, head_to_head=facets.head_to_head, forecasts=facets.forecasts),
         failed=failed and not facets.forecasts,
     )

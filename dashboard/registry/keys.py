@@ -28,6 +28,7 @@ from clueline.queries.selection.parameter_kinds import (
     MetricList,
     Number,
     Range,
+    RunChoice,
     Text,
     Texts,
     Whole,
@@ -101,9 +102,9 @@ GUESSES = Choice(
 )
 
 
-def known_run(about: str, blank: bool = False) -> Choice:
-    """Return the kind of a key that names a run of the dataset, withdrawn or not."""
-    return Choice(about, lambda facets: facets.all_runs, "Dataset {dataset!r} has no run {value!r}.", blank)
+def known_run(about: str, blank: bool = False) -> RunChoice:
+    """Return the kind of a key that names a run of the dataset, withdrawn or not, by its id or as a named baseline."""
+    return RunChoice(about, lambda facets: facets.all_runs, "Dataset {dataset!r} has no run {value!r}.", blank)
 
 
 WantedDifference = Annotated[float | None, Number("the difference to detect: the answer says how many questions it takes", 1e6)]

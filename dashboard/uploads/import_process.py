@@ -300,7 +300,9 @@ def _bad_row(problem: Problem) -> BadRow:
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:
     snapshot, report = dry_run.snapshot, dry_run.report
     used = _mapping_of(report)
-    selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: read_facets(snapshot, dataset))
+    facets = read_facets(snapshot, dry_run.dataset)
+    selection = read_selection([("dataset", dry_run.dataset)], lambda _: facets)
+    selection = selection.replace(nights=not {*facets.superseded}.isdisjoint(report.runs))
     board = leaderboard(snapshot, selection, METRICS)
     ranked = sum(row.ranked for row in board.rows)
     board.rows = [row for row in board.rows if row.run in report.runs]

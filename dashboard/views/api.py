@@ -144,7 +144,7 @@ def describe(*examples: tuple[str, str]) -> Schema:
     """Return the OpenAPI document. ``examples`` are keys and parts of paths, each with a value."""
     answers = [route.answer for route in addresses.ROUTES if route.answer is not None]
     schemas, components = msgspec.json.schema_components(answers, ref_template="#/components/schemas/{name}")
-    shapes = dict(zip(answers, schemas, strict=True))
+    shapes = dict(zip(answers, map(_without_closed_tuples, schemas), strict=True))
     paths: dict[str, Schema] = {}
     for route in addresses.ROUTES:
         method, _, path = route.address.partition(" ")
@@ -156,10 +156,17 @@ def describe(*examples: tuple[str, str]) -> Schema:
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {
-            "schemas": {**components, "Error": ERROR},
+            "schemas": {**_without_closed_tuples(components), "Error": ERROR},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _without_closed_tuples(schema: Any) -> Any:
+    """Return a schema without ``items: false``, which generators of clients refuse. ``maxItems`` says the same of a tuple."""
+    if isinstance(schema, dict):
+        return {key: _without_closed_tuples(part) for key, part in schema.items() if (key, part) != ("items", False)}
+    return [_without_closed_tuples(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _operation(route: Route, shapes: Mapping[type, Schema], examples: Mapping[str, str]) -> Schema:

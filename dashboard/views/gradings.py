@@ -37,9 +37,11 @@ from clueline.data.store.gradings import (
     DRAWN,
     MAX_NOTE_LENGTH,
     REVIEWED,
+    CannotAdopt,
     Correction,
     NoSuchGuess,
     NothingToDraw,
+    adopt_grading,
     correct_grades,
     draw_for_review,
 )
@@ -136,6 +138,12 @@ class RunCorrections(msgspec.Struct):
     guesses: list[GradedGuess]
 
 
+class _Adoption(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /api/v1/runs/<run_id>/adopt``."""
+
+    grading: str
+
+
 class _Draw(msgspec.Struct, forbid_unknown_fields=True):
     """The body of ``POST /api/v1/runs/<run_id>/review``."""
 
@@ -207,6 +215,19 @@ def get_review(parameters: NoParameters, run_id: str) -> Response:
     grade.
     """
     return json_response(_sample(run_id))
+
+
+@accept("POST", "/api/v1/runs/<run_id>/adopt")
+def post_adopt(run_id: str) -> Response:
+    """Measure a run by one of its gradings from now on: `{"grading": "second-reader"}`. The answers that it grades otherwise than
+    the first grading get corrections, whose note names it. `imported` or `graded`, the first grading, is the way back. The
+    response lists all corrections of the run.
+    """
+    by = writer()
+    name = read_body(_Adoption).grading
+    with changing(run_id), refusal(CannotAdopt, "unknown_value", "grading"):
+        adopt_grading(service().store, run_id, name, by)
+    return json_response(RunCorrections(run_id, corrections(service().snapshot(), run_id), []), 201)
 
 
 @accept("POST", "/api/v1/runs/<run_id>/review")

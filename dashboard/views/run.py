@@ -130,6 +130,8 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """Draw the run's provenance, its metrics and ranks, its reliability diagram and its worst questions."""
     facts = _facts(request)
     everyone = request.selection.without_filters("runs")
+    if facts.run in request.facets.superseded:  # it is among the others where every night counts
+        everyone = everyone.replace(nights=True)
     alone = everyone.on_runs((facts.run,))
     board = service().ask(leaderboard, alone if facts.withdrawn_at else everyone, SHOWN, True)
     row = next((row for row in board.rows if row.run == facts.run), None)

@@ -237,11 +237,14 @@ def provenance(facts: RunFacts) -> html.Section:
     files = [*_downloads(facts, "CSV", "JSONL", "PARQUET"), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
     items: dict[str, Sequence[Component | str] | Component | str] = {
         "Run": html.Code(facts.run),
+        "Evaluated": "no file said when" if facts.evaluated_at is None else _timestamp(facts.evaluated_at),
         "Imported": [_timestamp(facts.imported_at), f" by {_importer(facts.imported_by)}"],
         "File": [_file(facts, "name"), " ", _hash(facts)],
         "Answers": [f"{counted(facts.items, 'answer')} {_counts(facts)}", _same(facts)],
         "Download": html.Span(files, className="links"),
     }
+    if facts.stated_elicitation:
+        items["Elicitation"] = f"{facts.elicitation}; its file calls it {facts.stated_elicitation}"
     for name, values in facts.attributes.items():
         items[f"Attribute {name}"] = "too many values to list" if values is None else ", ".join(values)
     if facts.tags:

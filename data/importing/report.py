@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, NamedTuple
 
 from clueline.data.importing.column_mapping import ColumnMapping
@@ -167,7 +168,7 @@ class Report:
     columns: list[str] = field(default_factory=list)
     repaired: Counter[str] = field(default_factory=Counter)  # what was repaired, and how often
     # (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
-    skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
+    skipped: dict[tuple[str, str, str, datetime | None], Counter[str]] = field(default_factory=dict)
     mappings: list[ColumnMapping] = field(default_factory=list)  # of the columns of foreign tables, as they were read
     tables: list[FirstRows] = field(default_factory=list)  # foreign tables of which the role of a column is asked
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from clueline.data.dataset_kinds import FORECAST, outcome
 from clueline.data.duckdb_and_polars import execute, execute_with, literal
-from clueline.data.importing.staging import Staging
+from clueline.data.importing.staging import OF_RUN, Staging
 from clueline.data.life_table import SEXES, probability_within
 from clueline.data.plurals import counted
 from clueline.data.quizbowl.answer_lines import parse_answer_line
@@ -130,11 +130,11 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
             answers = counted(part.rows, "answer")
             line = f"Clueline's rules grade {count:,} of {answers} differently from the file; both gradings are kept"
             staging.report.lines.append(f"run {name}: {line}")
-    sql = """insert into corrections by name
+    sql = f"""insert into corrections by name
         select r.dataset, r.run, (row_number() over (partition by r.run order by c.file, c.ordinal))::integer as number,
             c.question_id, c.clue, c.guess, c.correct, c.corrected_at,
             if($by is null, c.corrected_by, concat_ws(', ', c.corrected_by, 'as uploaded by ' || $by)) as corrected_by, c.note
-        from scratch.corrections_read c join scratch.numbered_runs n using (dataset, model, elicitation)
+        from scratch.corrections_read c join scratch.numbered_runs n on {OF_RUN.format("c")}
         join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run"""
     execute(connection, sql, {"by": by})
     gradings.review(connection, objects, [name for (name,) in run("select run from scratch.runs_to_store order by n").fetchall()])

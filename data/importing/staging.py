@@ -5,6 +5,7 @@ Its relations, in the order in which they are filled:
 - ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``left_out_plays_read``,
   ``votes_read``: the rows of the files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place through a view; rows of several files are copied.
+  ``evaluated_at`` is the time that a row states, in UTC, and after ``data.importing.checks.evaluation_days`` that of its run.
 - ``grades_read``: the grades of further gradings, by file and ordinal. ``corrections_read``: what reviewers decided.
 - ``attributes_read``: what the files state about questions in columns other than those that Clueline knows.
 - ``tags_read``: tags of runs, by model and elicitation.
@@ -34,6 +35,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -51,10 +53,10 @@ from clueline.data.scratch_folders import scratch_folder
 from clueline.data.store import Store, check_schema, create_schema
 from clueline.data.store.catalogue_schema import tables_of_datasets
 from clueline.data.store.run_files import TYPES, Objects, stored_objects
+from clueline.data.store.run_tags import MAX_VALUE_LENGTH
 from clueline.data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
-DATE = "date"  # the tag that says when a run was made, as a file states it
 UNSTATED = "no confidence"  # elicitation of a run that is only right or wrong
 CONTENT = "content"  # aligns questions by text and reference answer
 ALIGN = re.compile(rf"{CONTENT}|[+-]?\d{{1,9}}")  # values of ``ImportOptions.align``
@@ -71,7 +73,7 @@ TABLES = f"""
 {"".join(f"create table {table}_read ({columns_sql(contract)});" for table, contract in CONTRACTS.items())}
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table copied_responses ({columns_sql(RESPONSES)}, attributes {TYPES["responses"]["attributes"]});
+create table copied_responses ({columns_sql(RESPONSES)}, attributes {TYPES["responses"]["attributes"]}, evaluated_at timestamp);
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
@@ -84,6 +86,9 @@ create table replaced_people (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
+# SQL: whether a row of tags or corrections is about a run n of ``numbered_runs``. Without a time, it is about each of the name.
+OF_RUN = """n.dataset = {0}.dataset and n.model = {0}.model and n.elicitation = {0}.elicitation
+    and ({0}.evaluated_at is null or n.evaluated_at is not distinct from {0}.evaluated_at)"""
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
 # Tables of what people did, and which of them are replaced together.
 PEOPLE = {"exposures": "buzzes", "buzzes": "buzzes", "left_out_plays": "buzzes", "votes": "votes"}
@@ -116,7 +121,7 @@ create view votes as from new_votes union all by name from kept_votes;
 
 
 class RunKey(NamedTuple):
-    """Dataset, model and elicitation of a run. They identify it until its content gives it an id."""
+    """Dataset, model and elicitation of a run, as files name them. With its time, they identify it until it has an id."""
 
     dataset: str
     model: str
@@ -239,12 +244,13 @@ class Staging:
         row = execute(self.connection, sql, parameters or {}).fetchone()
         return int(row[0]) if row else 0
 
-    def add_dates(self, name: str, dates: Mapping[RunKey, str]) -> None:
-        """Tag runs with the dates that ``name`` states for them."""
-        rows = [[*run, DATE, day] for run, day in dates.items()]
-        file = self.add_rows(name, pl.DataFrame(rows, ["dataset", *(column.name for column in TAGS)], orient="row"))
-        self.load(file, (Column("dataset"), *TAGS))
-        self.add("tags", file, "from loaded")
+    def add_tags(self, name: str, runs: Sequence[RunKey], tags: Mapping[str, str], evaluated_at: datetime | None) -> None:
+        """Give runs of this time the tags that ``name`` states."""
+        rows = [[*run, tag, value[:MAX_VALUE_LENGTH], str(evaluated_at or "")] for run in runs for tag, value in tags.items()]
+        if rows:
+            file = self.add_rows(name, pl.DataFrame(rows, ["dataset", *(column.name for column in TAGS)], orient="row"))
+            self.load(file, (Column("dataset"), *TAGS))
+            self.add("tags", file, "from loaded")
 
     def add_grades(self, file: TableFile | FrameFile, columns: Sequence[str]) -> None:
         """Add the further gradings of the responses of a loaded file. Columns without the prefix of a grading are ignored."""
@@ -288,8 +294,8 @@ class Staging:
         sql = f"insert into datasets_read ({', '.join(names)}) values ({', '.join(f'${name}' for name in names)})"
         execute(self.connection, sql, {"dataset": dataset, "file": file, **row})
 
-    def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
-        self.report.skipped.setdefault(key, Counter()).update(reasons)
+    def skip(self, key: RunKey, reasons: dict[str, int], evaluated_at: datetime | None = None) -> None:
+        self.report.skipped.setdefault((*key, evaluated_at), Counter()).update(reasons)
 
     def dataset(self, dataset: str) -> dict[str, Any] | None:
         """Return the row of a dataset, stored or incoming; None if there is none."""

@@ -111,6 +111,7 @@ LEFT_OUT_PLAYS = (
     Column("reason", required=True, longest=MAX_NAME_LENGTH),
     Column("plays", "integer", required=True, low=1),
 )
+EVALUATED_AT = Column("evaluated_at", "time")  # of a run, which with its model and elicitation says which it is
 CORRECTIONS = (
     Column("model", required=True),
     Column("elicitation", required=True),
@@ -121,12 +122,14 @@ CORRECTIONS = (
     Column("corrected_at", "time", required=True),
     Column("corrected_by"),
     Column("note"),
+    EVALUATED_AT,
 )
 TAGS = (
     Column("model", required=True),
     Column("elicitation", required=True),
     Column("tag", required=True, longest=MAX_TAG_LENGTH),
     Column("value", required=True, longest=MAX_VALUE_LENGTH),
+    EVALUATED_AT,
 )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clueline.data.importing.column_mapping import excerpt
+from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below, zip_member
 from clueline.data.importing.report import Problem, Refused, refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
@@ -52,14 +53,15 @@ letter; for any other answer, the mean probability of its tokens. If there are s
 score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an answer that a
 content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in other samples,
 but not here. Answers without a confidence are kept; a log without any is the run `no confidence`. A sample's metadata can name a
-`category` or `subject`. Samples can be files, or folders of chunks. If a folder has several logs of a task and model, the last
-finished one counts. The day of a log is the tag `date` of its runs. If the log states an accuracy that its samples do not have,
+`category` or `subject`. Samples can be files, or folders of chunks. Each finished log of a folder is a
+run; of a task and model without any, the last one is read. A log is dated by `created`, and its day is the tag `date` of its
+runs; the tags `harness` and `version` say what made it. If the log states an accuracy that its samples do not have,
 there is a warning.
 """,
 )
 STATUS = re.compile(rb'"status"\s*:\s*"(\w+)"')
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 TOKEN = "token"
+MEAN = "mean"  # how the scores of several epochs become one, unless the log says otherwise
 SHELL, CHUNKED = "sample.json", re.compile(r"_epoch_\d+$")  # of a sample that is stored in chunks, and how its folder ends
 UNSCORED = "the sample is not scored"
 NO_TOKENS = "no log-probabilities of the answer's tokens"
@@ -164,10 +166,10 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     logs = incoming.files(".eval")
     if not logs:
         raise refuse(incoming.name, "there is neither a header.json nor an .eval file in it")
-    latest = _latest(logs)
-    reason = "there is a later log, or one that was finished, of the same task and model"
-    staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(latest)})
-    read_each([partial(read, log, staging, options) for log in latest], staging)
+    kept = _finished(logs)
+    reason = "not finished, or a copy; there is a finished log of the same task and model"
+    staging.report.warn_left_out(incoming.name, "log", {reason: len(logs) - len(kept)})
+    read_each([partial(read, log, staging, options) for log in kept], staging)
 
 
 def _samples(folder: Path, incoming: Incoming) -> Iterator[tuple[str, Any]]:
@@ -194,9 +196,10 @@ def _chunked_sample(path: Path, incoming: Incoming) -> Any:
     return document
 
 
-def _latest(logs: list[Incoming]) -> list[Incoming]:
-    """Keep one log for each task, its arguments and model: the last one that was finished, otherwise the last one."""
-    by_task: dict[str, tuple[bool, str, Incoming]] = {}
+def _finished(logs: list[Incoming]) -> list[Incoming]:
+    """Keep each finished log and, of a task, its arguments and model without any, the last one. Copies of a log are one."""
+    finished: dict[tuple[str, str], Incoming] = {}
+    unfinished: dict[str, tuple[str, Incoming]] = {}
     for log in logs:
         header: dict[str, Any] = {}
         with suppress(Refused):
@@ -204,11 +207,13 @@ def _latest(logs: list[Incoming]) -> list[Incoming]:
                 header = as_dict(_document(path, log))
         about = header.get("eval")
         parts = [about.get(key) for key in ("task", "task_args", "model")] if isinstance(about, dict) else [log.name]
-        rank = (header.get("status") == "success", str(about.get("created"))) if isinstance(about, dict) else (False, "")
-        key = json.dumps(parts, sort_keys=True)
-        if key not in by_task or rank >= by_task[key][:2]:
-            by_task[key] = (*rank, log)
-    return [log for _, _, log in by_task.values()]
+        key, created = json.dumps(parts, sort_keys=True), str(as_dict(about).get("created"))
+        if header.get("status") == "success":
+            finished[key, created] = log
+        elif key not in unfinished or created >= unfinished[key][0]:
+            unfinished[key] = (created, log)
+    of_finished = {key for key, _ in finished}
+    return [*finished.values(), *(log for key, (_, log) in unfinished.items() if key not in of_finished)]
 
 
 def _document(path: Path, incoming: Incoming) -> Any:
@@ -250,23 +255,34 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
         name, dataset, title=task or dataset, source=f"Inspect AI, task {task or dataset}",
         model=model if isinstance(model, str) and model else None,
         classes=shared_classes([sample.options for sample in samples]),
-        date=day[0] if (day := DAY.match(str(about.get("created")))) else "",
+        evaluated_at=read_time(str(about.get("created"))), tags=_versions(about),
     )  # fmt: skip
     _add_runs(log, samples, staging, _published(header))
     log.add_to(staging, options)
 
 
-def _published(header: Any) -> dict[str, float]:
-    """Return the accuracies that a log states, by scorer. With another reducer than the mean, they are of other values."""
-    stated = {
-        str(scores.get("name")): number(as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value"))
-        for scores in as_dicts(as_dict(header.get("results")).get("scores"))
-        if scores.get("reducer") in (None, "mean")
-    }
-    return {name: share for name, share in stated.items() if share is not None}
+def _versions(about: Mapping[str, Any]) -> dict[str, str]:
+    """Return the harness with its version, and the commit and version of the task, as far as a log states them."""
+    harness = as_dict(about.get("packages")).get("inspect_ai")
+    commit = as_dict(about.get("revision")).get("commit")
+    version = about.get("task_version")
+    parts = [f"task {version}" if version not in (None, 0, "") else "", f"commit {commit}" if commit else ""]
+    stated = {"harness": f"inspect_ai {harness}" if harness else "", "version": ", ".join(filter(None, parts))}
+    return {tag: value for tag, value in stated.items() if value}
 
 
-def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, float]) -> None:
+def _published(header: Any) -> dict[str, tuple[float, str]]:
+    """Return the accuracy that a log states and how it makes one score of several epochs, by scorer; the mean if it is stated."""
+    stated: dict[str, tuple[float, str]] = {}
+    for scores in as_dicts(as_dict(header.get("results")).get("scores")):
+        name, reducer = str(scores.get("name")), str(scores.get("reducer") or MEAN)
+        share = number(as_dict(as_dict(scores.get("metrics")).get("accuracy")).get("value"))
+        if share is not None and (name not in stated or reducer == MEAN):
+            stated[name] = (share, reducer)
+    return stated
+
+
+def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, published: Mapping[str, tuple[float, str]]) -> None:
     scores = [score for sample in samples for score in sample.scores.values()]
     if not scores:
         raise refuse(log.name, "no sample of this log is scored")
@@ -281,7 +297,9 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging, publi
         for kind in kinds or [UNSTATED]:
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
             if scorer in published:
-                log.published[None, elicitation] = published[scorer]
+                log.published[None, elicitation], reducer = published[scorer]
+                if reducer != MEAN:
+                    log.reducers[elicitation] = reducer
             for sample in samples:
                 epoch = sample.epoch if several_epochs else None
                 _add_answer(log, sample, scorer, kind, elicitation, epoch, names_choices)

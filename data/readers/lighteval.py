@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clueline.data.duckdb_and_polars import literal
+from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.file_folder_or_zip import Incoming, files_below
 from clueline.data.importing.report import refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
@@ -105,7 +106,7 @@ def _read_file(file: TableFile, path: Path, staging: Staging, options: ImportOpt
     model = options.model or _model_of(path) or None
     offered = [[str(choice).strip() for choice in as_list(doc.get("choices"))] for doc in docs]
     log = EvaluationLog(file.name, dataset, title=named or dataset, source=SOURCE, model=model)
-    log.date = match["date"][:10] if match else ""
+    log.evaluated_at = read_time(match["date"]) if match else None
     likely = [_distribution(as_dict(row[2]), choices) for row, choices in zip(rows, offered, strict=True)]
     is_of_options = bool(likely) and all(likely)
     log.classes = shared_classes(offered) if is_of_options else None

@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.file_folder_or_zip import START, Incoming
 from clueline.data.importing.report import Problem, refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
@@ -50,9 +52,10 @@ The options' probabilities are the softmax of their log-likelihoods, and the gue
 whether it is right; if `acc` is absent, `target` does. `acc_norm` is not read. The text of a question is taken from `doc`,
 because prompts differ between models; its `category` or `subject` is the question's category. If a file has several filters, each
 is a run, named `likelihood (FILTER)`. The model is the one you give, otherwise the `model_name` in the `results_*.json` next to
-the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well. If a
-folder has several files of samples of a task, the latest one counts. The date in a file's name is the run's tag `date`. A later
-log must have the same questions and answers as the first one of its task; logs that are imported together share their questions.
+the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well. Each
+file of samples is a run, dated by its name or by the results next to it. Its day is the tag `date`, and the tags `harness` and
+`version` say what made it. A later log must have the same questions and answers as the first one of its task; logs that are
+imported together share their questions.
 Generated answers are the run `no confidence`, right as `exact_match` or another metric of the sample says. Tasks of a single
 likelihood are refused.
 """,
@@ -101,7 +104,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         model = options.model or (_model_of(results, incoming.path.parent.name) if own else None)
         _read_file(incoming.file, Path(incoming.name).name, model, results, staging, options)
         return
-    paths = _latest(list(_sample_files(incoming.folder)), incoming, staging)
+    paths = sorted(_sample_files(incoming.folder))
     tasks = {match["task"] for path in paths if (match := NAME.fullmatch(path.name))}
     if options.dataset and len(tasks) > 1:
         reason = f"the files are of several tasks ({', '.join(sorted(tasks))[:200]}), each a separate dataset"
@@ -116,17 +119,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     read_each([partial(read_one, path) for path in paths], staging)
 
 
-def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Path]:
-    """Keep only the file of samples with the latest date for each folder and task, and warn how many were left out."""
-    latest: dict[tuple[Path, str], Path] = {}
-    for path in sorted(paths, key=lambda path: path.name):
-        if match := NAME.fullmatch(path.name):
-            latest[path.parent, match["task"]] = path
-    reason = "the same folder has later samples of the task"
-    staging.report.warn_left_out(incoming.name, "file", {reason: len(paths) - len(latest)})
-    return sorted(latest.values())
-
-
 def _results(path: Path) -> dict[str, Any]:
     """Return the results next to a file of samples, of the same date or otherwise the last ones; empty if there are none."""
     match = NAME.fullmatch(path.name)
@@ -135,6 +127,18 @@ def _results(path: Path) -> dict[str, Any]:
         with suppress(OSError, ValueError, RecursionError):
             return as_dict(json.loads(results.read_text(encoding="utf-8-sig")))
     return {}
+
+
+def _evaluated_at(stated: str | None, results: Mapping[str, Any]) -> datetime | None:
+    """Return the time of an evaluation: that in the name of its file or, without one, the date that its results state."""
+    return read_time(stated or str(results.get("date") or ""))
+
+
+def _versions(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the harness with its version, and its commit, as far as results state them."""
+    harness, commit = results.get("lm_eval_version"), results.get("git_hash")
+    stated = {"harness": f"lm-eval {harness}" if harness else "", "version": f"commit {commit}" if commit else ""}
+    return {tag: value for tag, value in stated.items() if value}
 
 
 def _model_of(results: Mapping[str, Any], folder_name: str | None) -> str | None:
@@ -158,7 +162,8 @@ def _read_file(
         raise refuse(file.name, "there are no samples in this file")
     log = EvaluationLog(
         file.name, dataset, title=task or dataset, source=f"lm-evaluation-harness, task {task or dataset}", model=model,
-        classes=shared_classes([sample.options for sample in samples]), date=(match["date"] or "")[:10] if match else "",
+        classes=shared_classes([sample.options for sample in samples]),
+        evaluated_at=_evaluated_at(match["date"] if match else None, results), tags=_versions(results),
     )  # fmt: skip
     several_filters = len({sample.filtered for sample in samples}) > 1
     if {len(sample.options) for sample in samples} == {1}:

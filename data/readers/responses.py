@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
 
-from clueline.data.duckdb_and_polars import literal, quoted
+import polars as pl
+
+from clueline.data.duckdb_and_polars import execute_with, literal, quoted
+from clueline.data.importing.checks.evaluation_days import MAX_DAYS
 from clueline.data.importing.checks.responses import IS_FAILED, LACKS_CONFIDENCE
+from clueline.data.importing.evaluation_times import are_nights, rank_of_name, read_time, read_times, split_trailing_day, stem_of
 from clueline.data.importing.file_folder_or_zip import Incoming
 from clueline.data.importing.report import Problem, Refused, refuse
 from clueline.data.importing.staging import ImportOptions, RunKey, Staging
 from clueline.data.importing.table_contract import (
+    EVALUATED_AT,
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     Column,
@@ -132,6 +138,8 @@ def read_file(file: TableFile | FrameFile, staging: Staging, options: ImportOpti
     run = staging.connection.execute
     named = [(options.dataset,)] if options.dataset else run("select distinct dataset from loaded").fetchall()
     datasets = [name for (name,) in named]
+    if dated := _find_times(file, staging, attributes, options):
+        attributes.remove(dated)
     staging.response_attributes |= {(dataset, name): file.name for dataset in datasets for name in attributes}
     report_attributes(file.name, staging, attributes, too_long)
     scores = [name for name in SCORES if name in attributes]
@@ -168,7 +176,8 @@ def read_file(file: TableFile | FrameFile, staging: Staging, options: ImportOpti
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             {question} as question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
             token_logprobs, options, correct, failed, {_state(scores)} as state,
-            sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
+            sample, buzz, {_attribute_map(attributes)} as attributes, {_time(file, staging, dated, model)} as evaluated_at,
+            ordinal
         from {staging.view_of(file)} s""",
     )
     staging.add_grades(file, columns)
@@ -189,6 +198,64 @@ def _aligned(file: TableFile | FrameFile, staging: Staging, options: ImportOptio
     sql = f"create or replace table {into} as select unnest($old::varchar[]) as old, unnest($new::varchar[]) as new"
     staging.connection.execute(sql, {"old": [*ids], "new": [*ids.values()]})
     return f"coalesce((select new from {into} where old = s.question_id), s.question_id)"
+
+
+def _find_times(file: TableFile | FrameFile, staging: Staging, names: Sequence[str], options: ImportOptions) -> str | None:
+    """Return the column that says when the answers were given, None if there is none, and put its times into a table.
+
+    It is named so, and holds nothing but times. These are days that a single evaluation takes, unless questions are answered
+    again. What is stated to be an attribute is none.
+    """
+    stated = {column for role, column in options.columns if role == "attribute"}
+    ranked = sorted((rank, name) for name in names if name not in stated and (rank := rank_of_name(name)) is not None)
+    for _, name in ranked:
+        distinct = staging.connection.execute(f"select distinct {trimmed_text(name)} from loaded").fetchall()
+        texts = [text for (text,) in distinct if text is not None]
+        times = read_times(texts)
+        if times is None and name == EVALUATED_AT.name:
+            wrong = sorted(text for text in texts if read_time(text) is None)
+            reason = "is no time until now, such as 2026-05-01T12:30:00"
+            staging.report.problems += [Problem(file.name, None, name, text, reason) for text in wrong[:1]]
+        if times is None:
+            continue
+        lasted = max(times.values()) - min(times.values())
+        if name == EVALUATED_AT.name or lasted.days <= MAX_DAYS or _asks_again(staging, name, times):
+            rows = pl.DataFrame([*times.items()], {"text": pl.String, "time": pl.Datetime("us")}, orient="row")
+            execute_with(staging.connection, rows, f"create or replace table {_table_of_times(file, staging)} as from given")
+            first, last = (f"{moment:%Y-%m-%d}" for moment in (min(times.values()), max(times.values())))
+            days = f"on {first}" if first == last else f"from {first} to {last}"
+            staging.report.lines.append(f"{file.name}: answered {days}, by the column {name}")
+            return name
+    return None
+
+
+def _asks_again(staging: Staging, column: str, times: Mapping[str, datetime]) -> bool:
+    """Whether the days in a column of the loaded file are those of an evaluation that is run again."""
+    stated = trimmed_text(column)
+    pairs = f"select distinct question_id, {stated} from loaded where {stated} is not null"
+    rows = staging.connection.execute(pairs).fetchall()
+    return are_nights((question for question, _ in rows), (times[text].date() for _, text in rows))
+
+
+def _table_of_times(file: TableFile | FrameFile, staging: Staging) -> str:
+    return quoted(f"times_{staging.view_of(file)}")
+
+
+def _time(file: TableFile | FrameFile, staging: Staging, column: str | None, model: str | None) -> str:
+    """Return SQL for the time of a row s: as the column says or, without one, as the name of the file does.
+
+    A day in the name of the file that is in the name of a model, too, is no day of an evaluation.
+    """
+    if column is not None:
+        return f"(select time from {_table_of_times(file, staging)} where text = {trimmed_text(column)})"
+    _, day = split_trailing_day(stem_of(file.name))
+    if day is None:
+        return "null::timestamp"
+    written = " or ".join(f"contains(coalesce(model, $model), '{day:{form}}')" for form in ("%Y-%m-%d", "%Y%m%d"))
+    if staging.connection.execute(f"select 1 from loaded where {written} limit 1", {"model": model or ""}).fetchone():
+        return "null::timestamp"
+    staging.report.lines.append(f"{file.name}: answered on {day:%Y-%m-%d}, by the name of the file")
+    return f"'{day:%Y-%m-%d}'::timestamp"
 
 
 def _state(scores: Sequence[str]) -> str:

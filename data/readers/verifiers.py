@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.file_folder_or_zip import Incoming, beginning, files_below
 from clueline.data.importing.report import Problem, refuse
 from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
@@ -90,7 +91,7 @@ def _read_file(file: TableFile, path: Path | None, staging: Staging, options: Im
         raise refuse(file.name, "which questions do these answer? Neither the file nor its folder says", hint="dataset")
     model = options.model or stated[1] or of_folder[2].replace("--", "/") or None
     log = EvaluationLog(file.name, dataset, title=environment or dataset, source=SOURCE, model=model)
-    log.date = as_text(metadata.get("date"))[:10]
+    log.evaluated_at = read_time(as_text(metadata.get("date")))
     rows = [*json_lines(file, staging)]
     scores = _scores([row for _, row in rows])
     of_reward = {value for value in scores.get(REWARD, ()) if value is not None}

@@ -104,10 +104,13 @@ def _check_no_other_files(folder: Path) -> None:
 
 
 def intact_version(store: Store) -> VersionOnDisk:
-    """Return the current version after comparing every block with its checksum. Raises ``StoreError``, also if there is none."""
+    """Return the current version after comparing every block with its checksum, also if an earlier version of Clueline made it.
+
+    Raises ``StoreError``, also if there is none.
+    """
     if store.catalogue() is None:
         raise StoreError(f"there is no store in {store.place}")
-    version = inspect_version(store, store.pointer().name)
+    version = inspect_version(store, store.pointer().name, earlier=True)
     if version.damage is not None:
         raise StoreError(f"{store.place}: {version.name} is damaged: {version.damage}")
     return version

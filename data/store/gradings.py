@@ -43,6 +43,7 @@ RESERVED = (IMPORTED, GRADED, REVIEWED)
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 MAX_NAME_LENGTH = 40  # characters
 MAX_NOTE_LENGTH = 500  # characters
+ADOPTED = "grading adopted: "  # how the note of a correction begins that follows from an adopted grading
 DRAWN = "drawn for review: "  # how the note of a drawn answer begins
 _WHOLE = "([1-9][0-9]{0,9})"
 DRAWN_NOTE = f"{DRAWN}seed ([0-9]{{1,10}}), {_WHOLE} of {_WHOLE} questions, 1 of {_WHOLE} answers, probability [0-9.e-]+"
@@ -64,6 +65,10 @@ class Correction(NamedTuple):
 
 class NoSuchGuess(Exception):
     """The run has no such guess; the message says which."""
+
+
+class CannotAdopt(Exception):
+    """A grading cannot become the one that a run is measured by; the message says why."""
 
 
 class NothingToDraw(Exception):
@@ -133,6 +138,45 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
             renew_revisions(connection, [dataset])
 
         store.write(change, lambda _: [new_event("corrected_grades", by, dataset=dataset, run=run, grades=str(len(corrections)))])
+
+
+def adopt_grading(store: Store, run: str, name: str, by: str | None) -> int:
+    """Measure a run by one of its gradings from now on, and return how many answers it grades otherwise than the first one.
+
+    Each such answer gets a correction whose note names the grading. Those of a grading that was adopted before are undone first,
+    so the first grading, ``IMPORTED`` or ``GRADED``, is the way back. What reviewers corrected one by one stays corrected where
+    the gradings agree. Raises ``NoSuchRun``, ``CannotAdopt`` or ``StoreError``.
+    """
+    snapshot = store.snapshot()
+    dataset_of(snapshot.connection, run)
+    known = [
+        grading for (grading,) in snapshot.rows("select name from gradings where run = $run order by position", {"run": run})
+    ]
+    if name == REVIEWED or name not in known:
+        others = ", ".join(grading for grading in known if grading != REVIEWED)
+        raise CannotAdopt(f"the run has no grading {name!r} to be measured by; it has: {others}")
+    undone = snapshot.rows(
+        """select question_id, guess, null, clue from corrections where run = $run
+        qualify row_number() over (partition by question_id, guess, clue order by number desc) = 1
+            and starts_with(coalesce(note, ''), $adopted) and correct is not null order by number""",
+        {"run": run, "adopted": ADOPTED},
+    )
+    first, other = (snapshot.with_grading(grading).responses([run]) for grading in (known[0], name))
+    differing = snapshot.rows(f"""
+        select r.question_id, r.guess, min(g.correct), r.clue, count(distinct g.correct) from {first} r
+        positional join (select correct from {other}) g where not {among_states(NEVER_RIGHT, "r")}
+        group by r.question_id, r.clue, r.guess having bool_or(g.correct <> r.correct) order by all""")
+    twice = next((question for question, *_, grades in differing if grades > 1), None)
+    if twice is not None:
+        raise CannotAdopt(f"{name!r} grades the same answer to question {twice!r} in several ways; correct its grades one by one")
+    note = f"{ADOPTED}{name}"
+    changes = [
+        Correction(question, guess, None, clue, f"{note}, in place of an earlier one") for question, guess, _, clue in undone
+    ]
+    changes += [Correction(question, guess, grade, clue, note) for question, guess, grade, clue, _ in differing]
+    if changes:
+        correct_grades(store, run, changes, by)
+    return len(differing)
 
 
 def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:

@@ -75,17 +75,18 @@ def versions_on_disk(store: Store) -> list[VersionOnDisk]:
     return [inspect_version(store, file.name, objects) for file in reversed(store.catalogues())]
 
 
-def inspect_version(store: Store, name: str, objects: Objects | None = None) -> VersionOnDisk:
+def inspect_version(store: Store, name: str, objects: Objects | None = None, *, earlier: bool = False) -> VersionOnDisk:
     """Read every value of a catalogue. DuckDB compares each block with its checksum, and we compare the files of runs.
 
-    ``objects`` remember the files in a folder that they compared before; by default, all are compared.
+    ``objects`` remember the files in a folder that they compared before; by default, all are compared. ``earlier`` says that an
+    earlier version may have made the catalogue, which is then read as it is.
     """
     file = next((file for file in store.catalogues() if file.name == name), None)
     if file is None:
         raise FileNotFoundError(name)
     try:
         store.files.renew_copy(name)
-        with store.open_catalogue(name) as connection:
+        with store.open_earlier_catalogue(name) if earlier else store.open_catalogue(name) as connection:
             tables = [
                 row[0] for row in connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
             ]

@@ -14,6 +14,8 @@ from clueline.data.store.cache_validity_tokens import renew_revisions
 from clueline.data.store.gradings import dataset_of
 from clueline.data.store.store import Store
 
+DATE = "date"  # the tag that says on which day a run was made
+BASELINE = "baseline"  # the tag whose value is a name for a run that others are compared with, such as "prod"
 LABEL = "label"  # the tag that says what tells a run from others of its model
 MAX_TAG_LENGTH, MAX_VALUE_LENGTH = 100, 500  # characters: an address can hold both
 MAX_TAGS = 100  # of one run

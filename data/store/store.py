@@ -28,7 +28,7 @@ from clueline.data.store.catalogue_schema import STORAGE, UpgradedCatalogues, ch
 from clueline.data.store.errors import DamagedStore, StoreError, UnreadableStore, reason
 from clueline.data.store.files import OBJECTS, CatalogueFile, FileState, file_state, number_of, remove_database
 from clueline.data.store.location import Location, read_location
-from clueline.data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
+from clueline.data.store.migrations import FIRST, can_serve_schema, current_schema, migrate, revert, schema_of
 from clueline.data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from clueline.data.store.run_cache import CAPACITY, RunCache
 from clueline.data.store.run_files import FORM, Objects, all_objects
@@ -216,6 +216,19 @@ class Store:
                 if snapshot is not None:
                     snapshot.connection.close()
             self._opened = self._earlier = None
+
+    def open_earlier_catalogue(self, name: str) -> duckdb.DuckDBPyConnection:
+        """Return a read-only connection to a catalogue as it is, which an earlier version may have made.
+
+        Raises ``StoreError``, also for one that a later version made, or ``FileNotFoundError``.
+        """
+        path = self.files.path(name)
+        if not path.exists():
+            raise FileNotFoundError(path.name)
+        connection = self._connect(path)
+        if not FIRST <= schema_of(connection) < current_schema():
+            check_schema(connection, self.place)
+        return connection
 
     def open_catalogue(self, name: str, pointer: Pointer | None = None) -> duckdb.DuckDBPyConnection:
         """Return a read-only connection to a catalogue, or to an empty store if ``name`` is blank.
@@ -418,7 +431,7 @@ class Store:
         """
         try:
             catalogue = source.files.path(name)
-            with source.open_catalogue(name) as connection:
+            with source.open_earlier_catalogue(name) as connection:
                 parts = all_objects(connection)
             for part in parts:
                 self.objects.copy(source.objects, part)

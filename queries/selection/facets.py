@@ -49,6 +49,9 @@ class Facets(msgspec.Struct, frozen=True):
     difficulty_source: str | None  # of its questions; ``runs`` if any difficulty comes from runs
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
     withdrawn: tuple[str, ...]
+    by_day: tuple[str, ...] = ()  # the runs by their days, those of a day in the order of import
+    superseded: tuple[str, ...] = ()  # runs for which a later night stands
+    baselines: tuple[tuple[str, str], ...] = ()  # the name and the run of each named baseline, the latest of several by its day
     failed: int = 0  # failed calls of all runs
     head_to_head: bool = False  # whether at most one team of a room can be right
     imported: tuple[str, ...] = ()  # all runs, also withdrawn ones, in order of import

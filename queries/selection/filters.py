@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
 from clueline.data.duckdb_and_polars import SqlParameters
+from clueline.data.elicitations import canonical_elicitation
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
 from clueline.queries.metrics import CATALOGUE, METRICS
@@ -128,6 +129,15 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
 
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
         return f"{key} {' or '.join(map(str, value))}"
+
+
+@dataclass(frozen=True)
+class ElicitationFilter(ColumnFilter):
+    """Runs of some elicitations. In place of one, an address can have a name by which a writer called it."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
+        known = self.options(key, facets)
+        return super().read(key, [text if text in known else canonical_elicitation(text) for text in texts], facets)
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,14 @@ class Choice(Kind[str]):
 
 
 @dataclass(frozen=True)
+class RunChoice(Choice):
+    """One of some runs, by its id or by the name that it has as a baseline."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        return super().read(key, [dict(facets.baselines).get(texts[0], texts[0])], facets)
+
+
+@dataclass(frozen=True)
 class Choices(Kind[tuple[str, ...]]):
     """Any number of some values, without duplicates; see ``Choice``."""
 

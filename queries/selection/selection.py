@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal
 
@@ -18,6 +18,7 @@ from clueline.data.dataset_kinds import FORECAST
 from clueline.data.duckdb_and_polars import SqlParameters
 from clueline.data.store import Snapshot
 from clueline.data.store.gradings import REVIEWED
+from clueline.data.store.run_tags import BASELINE, DATE, LABEL
 from clueline.queries.metrics import HUMAN_CURVES, Conventions, Metric
 from clueline.queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from clueline.queries.selection.facets import OF_IMPORTED, Facets, offered_clusters
@@ -26,6 +27,7 @@ from clueline.queries.selection.filters import (
     ColumnFilter,
     Condition,
     Convention,
+    ElicitationFilter,
     Filter,
     GradingChoice,
     NamedFilter,
@@ -40,7 +42,7 @@ from clueline.queries.selection.filters import (
     ThresholdConvention,
     named_values,
 )
-from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
+from clueline.queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, RunChoice, Text
 from clueline.queries.selection.reference_people import count_unstated_ends, has_people, human_collections, with_people
 from clueline.queries.selection.view_parameters_base import (
     NoParameters,
@@ -130,7 +132,7 @@ class Selection(Parameters, frozen=True):
     ] = ()
     model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
     elicitation: Annotated[
-        tuple[str, ...], ColumnFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
+        tuple[str, ...], ElicitationFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
     ] = ()
     tag: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],
@@ -183,6 +185,17 @@ class Selection(Parameters, frozen=True):
         str, SearchFilter("text in the question, its answer or its id", "Search", "questions", shown_by_default=False)
     ] = ""
     conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
+    nights: Annotated[
+        bool,
+        Switch(
+            "`1`: every night; by default, of runs of a model with one elicitation and label that have a day, only the latest "
+            "counts, and earlier ones that answered far more questions. A run that `run` names counts always, and `tag.date` "
+            "selects among all",
+            "Nights",
+            ("latest of each model", "every night"),
+            lambda facets: bool(facets.superseded),
+        ),
+    ] = False
     failed: Annotated[
         bool,
         Switch(
@@ -345,9 +358,16 @@ class Selection(Parameters, frozen=True):
         return condition, parameters
 
     def run_filter(self, table: str = "r") -> Condition:
-        """Return the SQL condition on ``runs``, and its parameters. A withdrawn run counts only if it is named."""
+        """Return the SQL condition on ``runs``, and its parameters.
+
+        A withdrawn run counts only if it is named, and one of an earlier night if it, all nights or nights are.
+        """
         condition, parameters = self._filter("runs", table)
-        return condition + ("" if self.run else f" and {table}.withdrawn_at is null"), parameters
+        if self.run:
+            return condition, parameters
+        dated = any(tag == DATE for tag, _ in self.tag)
+        latest = "" if self.nights or dated else f" and {table}.run not in ({SUPERSEDED.format('$dataset')})"
+        return f"{condition} and {table}.withdrawn_at is null{latest}", parameters
 
     def clue_filter(self, table: str = "c") -> Condition:
         """Return the SQL condition on ``clues``, and its parameters."""
@@ -372,6 +392,28 @@ class Selection(Parameters, frozen=True):
                 conditions.append(condition)
                 parameters |= values
         return " and ".join(conditions), parameters
+
+
+# The runs of a dataset by their days: as a tag says, which people can change, as their files said, or else of their imports.
+BY_DAY = f"""
+    select r.run, b.value from runs r left join tags t on t.run = r.run and t.tag = '{DATE}'
+        left join tags b on b.run = r.run and b.tag = '{BASELINE}' where r.dataset = $d and withdrawn_at is null
+    order by coalesce(try_cast(t.value as date), r.evaluated_at::date, r.imported_at::date), r.evaluated_at nulls last,
+        r.position"""
+
+
+MIN_ANSWERED = 0.9  # share of an earlier night's questions that a later one must have answered to stand for it
+# The runs of a dataset, which is in the place of the braces, for which a later night stands.
+SUPERSEDED = f"""
+    select earlier.run from (
+        select r.*, try_cast(d.value as date) as day, l.value as label
+        from runs r join tags d on d.run = r.run and d.tag = '{DATE}' left join tags l on l.run = r.run and l.tag = '{LABEL}'
+    ) earlier join (
+        select r.*, try_cast(d.value as date) as day, l.value as label
+        from runs r join tags d on d.run = r.run and d.tag = '{DATE}' left join tags l on l.run = r.run and l.tag = '{LABEL}'
+    ) later using (dataset, model, elicitation)
+    where dataset = {{0}} and later.day > earlier.day and later.label is not distinct from earlier.label
+        and later.withdrawn_at is null and later.questions >= {MIN_ANSWERED} * earlier.questions"""
 
 
 def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
@@ -404,6 +446,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters
     )
+    by_day = snapshot.rows(BY_DAY, parameters)
     named, many_valued = named_values(snapshot, name, [*Selection.filters().items(), (ATTR, RESPONSE_ATTRIBUTE)])
     of_responses = snapshot.rows("select distinct attribute from response_attributes where dataset = $d order by 1", parameters)
     collections = human_collections(snapshot, name)
@@ -428,6 +471,11 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
+        by_day=tuple(run for run, _ in by_day),
+        superseded=tuple(
+            run for (run,) in snapshot.rows(f"select distinct run from ({SUPERSEDED.format('$d')}) order by 1", parameters)
+        ),
+        baselines=tuple({baseline: run for run, baseline in by_day if baseline}.items()),
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),
         head_to_head=head_to_head,
@@ -501,7 +549,16 @@ def read_address(
     if head_to_head or facets.forecasts:
         conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
         selection = selection.replace(conventions=conventions)
+    if not selection.nights and not _named_runs(parameters, texts, facets).isdisjoint(facets.superseded):
+        selection = selection.replace(nights=True)  # an address that names a run of an earlier night is about every night
     return Request(selection, facets, _worded(decode(parameters, texts, facets), facets), tuple(ignored))
+
+
+def _named_runs(parameters: type[Parameters], texts: Mapping[str, Sequence[str]], facets: Facets) -> set[str]:
+    """Return the runs that the keys of a view name."""
+    keys = [key for key, kind in parameters.kinds().items() if isinstance(kind, RunChoice)]
+    named = [text for key in keys for text in texts.get(key, ())]
+    return {dict(facets.baselines).get(text, text) for text in named}
 
 
 def _worded(parameters: P, facets: Facets) -> P:

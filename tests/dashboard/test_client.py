@@ -214,3 +214,33 @@ def test_samples_agree_over_http(client):
     assert any("how many agree can be one" in warning for warning in client.upload(samples, "rivers", "m", dry_run=True).warnings)
     upload = client.upload(samples, "rivers", "m", agreement=True)
     assert client.responses(upload.runs.item(0, "run")).select("guess", "confidence").rows() == [("Nile", 2 / 3), ("Po", 2 / 3)]
+
+
+def test_the_client_changes_runs_and_models(client):
+    rows = client.responses("5666c918c1e9e4dd").select("question_id", "clue", "guess", "confidence").head(4)
+    for model in ("first-name", "lab/first-name"):
+        answers = rows.with_columns(model=pl.lit(model), correct=pl.lit(True), **{"correct.strict": pl.lit(False)})
+        (run,) = client.upload(answers, "pyramid").runs["run"]
+    assert client.tag(run, {"reasoning": "yes", "size": "7b"}) == {"reasoning": "yes", "size": "7b"}
+    assert client.tag(run, {"size": None}) == {"reasoning": "yes"}
+
+    def accuracy():
+        return client.leaderboard(["accuracy"], dataset="pyramid", run=run)["value"].item()
+
+    assert accuracy() == 1
+    client.adopt(run, "strict")
+    assert accuracy() == 0
+    client.adopt(run, "imported")
+    assert accuracy() == 1
+    question, clue, guess, _ = rows.row(0)
+    client.correct(run, [{"question_id": question, "clue": clue, "guess": guess, "correct": False}])
+    assert 0 < accuracy() < 1
+    client.merge(["first-name", "lab/first-name"], "First Name")
+    assert client.table("/api/v1/models")["model"].to_list().count("First Name") == 1
+    client.withdraw(run)
+    withdrawn = client.runs("pyramid").filter(pl.col("run") == run)["withdrawn_at"].item()
+    client.restore(run)
+    assert withdrawn is not None and client.runs("pyramid").filter(pl.col("run") == run)["withdrawn_at"].item() is None
+    with pytest.raises(ClientError, match="has no grading 'nobodys'") as refused:
+        client.adopt(run, "nobodys")
+    assert refused.value.field == "grading"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clueline.data.importing.checks.confidences import agree_samples, map_scores, rank_scores
+from clueline.data.importing.checks.evaluation_days import date_runs
 from clueline.data.importing.checks.people import add_votes, check_people
 from clueline.data.importing.checks.questions import check_datasets, check_questions
 from clueline.data.importing.checks.responses import check_attribute_names, check_responses, resolve_confidences, tag_runs
@@ -21,6 +22,7 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has(*PEOPLE):
         check_people(staging)
     if staging.has("responses"):
+        date_runs(staging)
         if options.repeats:
             resolve_repeats(staging, options.repeats)
         if not staging.report.problems:
@@ -36,5 +38,5 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
         grade_responses(staging)
         staging.report.raise_problems()
         map_scores(staging, options)
-        name_runs(staging)
+        name_runs(staging, options)
         tag_runs(staging, options)

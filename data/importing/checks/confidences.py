@@ -22,7 +22,7 @@ MIN_SAMPLES = 3  # of most questions, from which agreement says something
 EXISTS = "select 1 from duckdb_tables() where table_name = '{}'"
 # SQL for a row s of ``responses_read``: its state, and the samples of which it is one.
 OWN_STATE = f"case when {IS_FAILED} then 'failed' else coalesce({STORED_STATE}, 'answered') end"
-OF_CLUE = "dataset, model, elicitation, question_id, coalesce(clue, 0)"
+OF_CLUE = "dataset, model, elicitation, evaluated_at, question_id, coalesce(clue, 0)"
 
 
 def answer_form(guess: str) -> str:
@@ -51,7 +51,7 @@ def agree_samples(staging: Staging, options: ImportOptions) -> None:
     run(f"""create table agreeing as select dataset, model, elicitation, max(samples) as samples from (
             select dataset, model, elicitation, count(*) as samples, count(guess) as guesses,
                 bool_or({OWN_STATE} in ('answered', 'scored')) as stated
-            from responses_read s group by dataset, model, elicitation, question_id, coalesce(clue, 0)
+            from responses_read s group by {OF_CLUE}
         ) group by 1, 2, 3 having not bool_or(stated) and median(samples) >= {MIN_SAMPLES} and sum(guesses) > 0""")
     runs = {RunKey(*key): samples for *key, samples in run("from agreeing order by all").fetchall()}
     people = [key for key in runs if key in staging.respondents]
@@ -178,5 +178,5 @@ def _rename(staging: Staging, elicitations: Mapping[RunKey, str]) -> None:
         execute(staging.connection, sql, old._asdict() | {"renamed": new.elicitation})
     staging.respondents = {renamed.get(key, key) for key in staging.respondents}
     skipped = staging.report.skipped
-    staging.report.skipped = {renamed.get(RunKey(*key), key): reasons for key, reasons in skipped.items()}
+    staging.report.skipped = {(*renamed.get(RunKey(*key), RunKey(*key)), at): reasons for (*key, at), reasons in skipped.items()}
     staging.grading_names = {renamed.get(key, key): name for key, name in staging.grading_names.items()}

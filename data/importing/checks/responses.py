@@ -22,11 +22,11 @@ import numpy as np
 
 from clueline.data.dataset_kinds import FORECAST, NO, YES
 from clueline.data.importing.report import Problem
-from clueline.data.importing.staging import OF_QUESTION, ImportOptions, Staging
+from clueline.data.importing.staging import OF_QUESTION, OF_RUN, ImportOptions, Staging
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import NEVER_RIGHT, STORED_STATES, among_states
 from clueline.data.store.run_files import TYPES
-from clueline.data.store.run_tags import MAX_TAGS
+from clueline.data.store.run_tags import DATE, MAX_TAGS
 from clueline.data.sufficient_statistics import SIDE_DECIMALS
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
@@ -75,7 +75,7 @@ def _order(staging: Staging) -> bool:
         from questions semi join (select distinct dataset from responses_read) using (dataset)""")
     run(f"""create table numbered_runs as
         select (row_number() over (order by place) - 1)::integer as n, * from (
-            select dataset, model, elicitation, min(file * {PLACES} + ordinal) as place
+            select dataset, model, elicitation, evaluated_at, min(file * {PLACES} + ordinal) as place
             from responses_read group by all)""")
     _check_names(staging)
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
@@ -96,6 +96,8 @@ def _order(staging: Staging) -> bool:
     present = "".join(f", case when {ANSWERED_IN_S} then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
     present += "".join(f", s.{name}" for name in ("state", "sample", "buzz", "attributes", "file") if name not in absent)
     correct = f"case when {WRONG_AT_CONFIDENCE} then 0 else s.correct end"
+    dated = run("select 1 from numbered_runs where evaluated_at is not null limit 1").fetchone()
+    same_time = " and r.evaluated_at is not distinct from s.evaluated_at" if dated else ""
     order = "run_number, question_number, " + ("" if "sample" in absent else "sample, ") + "clue"
     run(f"""
         create table ordered_rows as
@@ -109,7 +111,7 @@ def _order(staging: Staging) -> bool:
         from (select * replace ({IS_FAILED} as failed, {absent.get("state", STORED_STATE)} as state, {correct} as correct)
             from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
         left join numbered_runs r
-            on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
+            on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation{same_time}
         left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
         order by {order}""")
     nulls = "".join(f", {sql} as {name}" for name, sql in absent.items())
@@ -184,7 +186,8 @@ def _report_bad(staging: Staging) -> None:
         misplaced |= bad and reason.startswith("'no such")
     staging.report_repeats(
         "responses", "question_id",
-        ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)", "coalesce(sample, '')"),
+        ("dataset", "model", "elicitation", "coalesce(evaluated_at, 'epoch')", "question_id", "coalesce(clue, 0)",
+         "coalesce(sample, '')"),
         "this run has an answer to this question and clue already",
         "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)", "repeats",
     )  # fmt: skip
@@ -374,24 +377,29 @@ def _reason(dataset: str, owner: str) -> str:
 def tag_runs(staging: Staging, options: ImportOptions) -> None:
     """Fill ``new_tags`` for new runs. Stored runs keep their tags, and a warning says so. Raises ``Refused`` for bad tags."""
     run = staging.connection.execute
-    if not options.tags and not staging.has("tags"):
+    dated = run("select 1 from numbered_runs where evaluated_at is not null limit 1").fetchone()
+    if not options.tags and not staging.has("tags") and not dated:
         return
     staging.report_repeats(
-        "tags", "tag", ("dataset", "model", "elicitation", "tag"), "this tag of the run is in the file already"
+        "tags",
+        "tag",
+        ("dataset", "model", "elicitation", "coalesce(evaluated_at, 'epoch')", "tag"),
+        "this tag of the run is in the file already",
     )
-    others = "anti join numbered_runs n using (dataset, model, elicitation)"
+    others = f"anti join numbered_runs n on {OF_RUN.format('s')}"
     named = "s.model || ', ' || s.elicitation"
     staging.report_rows("tags_read", "model", "'no such run in this bundle'", others, value=named)
     run("create table stated_tags (tag varchar, value varchar)")
     if options.tags:
         staging.connection.executemany("insert into stated_tags values (?, ?)", [[*pair] for pair in dict(options.tags).items()])
-    # A tag that the analyst states overrides the one in a bundle.
-    run("""
+    # A tag that the analyst states overrides the one in a bundle, and this the day of the answers.
+    of_run = OF_RUN.format("t")
+    run(f"""
         create table tags_of_runs as
         with given as (
             select n.n, t.tag, t.value, 0 as place from numbered_runs n cross join stated_tags t
-            union all select n.n, t.tag, t.value, 1 as place from tags_read t
-                join numbered_runs n using (dataset, model, elicitation)
+            union all select n.n, t.tag, t.value, 1 as place from tags_read t join numbered_runs n on {of_run}
+            union all select n, '{DATE}', strftime(evaluated_at, '%Y-%m-%d'), 2 from numbered_runs where evaluated_at is not null
         )
         select n, trim(tag) as tag, trim(arg_min(value, place)) as value from given group by all""")
     crowded = run("select count(*) from tags_of_runs group by n having count(*) > $most limit 1", {"most": MAX_TAGS}).fetchone()
@@ -408,10 +416,9 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
 
 def _warn_of_kept_tags(staging: Staging) -> None:
     stored, run = {*staging.report.stored}, staging.connection.execute
-    numbers = [number for (number,) in run("select n from numbered_runs order by n").fetchall()]
     lacking = """select tag from tags_of_runs where n = $n
         and (tag, value) not in (select (tag, value) from store.tags where run = $run) order by tag"""
-    for number, name in zip(numbers, staging.report.runs, strict=True):
+    for number, name in run("select n, run from named_runs order by n").fetchall():
         if name in stored and (other := run(lacking, {"n": number, "run": name}).fetchall()):
             tags = ", ".join(tag for (tag,) in other)
             staging.report.warnings.append(f"run {name} is already stored and keeps its tags; not added: {tags}")

@@ -3,7 +3,8 @@
 The id of a run is from a sha256 of its content in the order of questions and clues, independent of the order of the file.
 
 Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as their
-lengths (-1 for null) and their joined content. The way guesses were graded does not count, only the correctness that the file or
+lengths (-1 for null) and their joined content. So are the dataset, the model, the elicitation as the file calls it and, if it is
+known, the day on which the run was evaluated. The way guesses were graded does not count, only the correctness that the file or
 the analyst stated. A failed call is hashed as the guess ERROR, no matter how the file marks it.
 """
 
@@ -12,11 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -24,13 +26,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clueline.data.duckdb_and_polars import execute_with, frame, literal
+from clueline.data.elicitations import canonical_elicitations
 from clueline.data.importing.checks.responses import FAILED_GUESS, PLACES
 from clueline.data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
+from clueline.data.importing.evaluation_times import read_time
 from clueline.data.importing.report import rows_without_answer
-from clueline.data.importing.staging import RunKey, Staging
+from clueline.data.importing.staging import ImportOptions, RunKey, Staging
 from clueline.data.plurals import counted
 from clueline.data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
 from clueline.data.store.gradings import grading_name
+from clueline.data.store.run_tags import DATE
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
@@ -41,55 +46,99 @@ AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # column
 ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
 
 
-def name_runs(staging: Staging) -> None:
-    """Name each run by its content, and fill ``runs_to_store`` and ``new_runs`` with the new ones."""
+class _Named(NamedTuple):
+    """A run of ``numbered_runs``, as files name it, and its first place."""
+
+    n: int
+    dataset: str
+    model: str
+    elicitation: str
+    evaluated_at: datetime | None
+    place: int
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.dataset, self.model, self.elicitation)
+
+
+def name_runs(staging: Staging, options: ImportOptions) -> None:
+    """Name each run by its content, and fill ``named_runs``, ``runs_to_store`` and ``new_runs`` with the new ones.
+
+    The tag ``date`` that the analyst states is the time of every run.
+    """
     connection, report = staging.connection, staging.report
-    hashes = _run_hashes(connection)
+    at = read_time(dict(options.tags).get(DATE, ""))
+    columns = ", ".join(_Named._fields)
+    runs = [_Named(*row) for row in connection.execute(f"select {columns} from numbered_runs order by n").fetchall()]
+    times = {run.n: at or run.evaluated_at for run in runs}
+    hashes = _run_hashes(connection, runs, times)
+    ways = _elicitations(runs)
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
     questions = dict(connection.execute("select dataset, count(*) from numbered_questions group by 1").fetchall())
     position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
     decisions, states, samples = _decisions(staging), _states(staging), _samples(staging)
     rows: list[dict[str, object]] = []
-    runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
-    for n, dataset, model, elicitation, place in runs:
-        content = hashes[n]
-        run, key, name = content.sha256[:ID_DIGITS], RunKey(dataset, model, elicitation), None
+    named: dict[int, str] = {}
+    for known in runs:
+        n, content, when = known.n, hashes[known.n], times[known.n]
+        file = staging.files[known.place // PLACES].name
+        run, name = content.sha256[:ID_DIGITS], None
         if run not in stored:
-            of_name = runs_of_name(staging, key)
+            of_name = runs_of_name(staging, known.key._replace(elicitation=ways[n]), when)
             # An analyst's decisions are stored with a run, so a run with decisions is always a separate one.
             same = None if n in decisions else run_with_same_answers(staging, n, content.items, of_name)
-            if same is None:
-                warn_of_name(staging, n, run, of_name)
-            else:
-                file = staging.files[place // PLACES].name
-                run, name = same, staging.grading_names.get(key) or grading_name(Path(file).name.partition(".")[0])
-        skipped = report.skipped.get(key, Counter())
+            if same is not None:
+                run, name = same, staging.grading_names.get(known.key) or grading_name(Path(file).name.partition(".")[0])
+            elif run not in named.values():
+                warn_of_name(staging, n, run, of_name, dated=when is not None)
+        skipped = report.skipped.get((*known.key, known.evaluated_at), Counter())
         counts, only_failed = states.get(n, (dict.fromkeys(OTHER_STATES, 0), 0))
         items, answered = content.items - sum(counts.values()), content.questions - only_failed
-        line = f"run {run} ({model}, {elicitation}, {dataset}): {counted(items, 'item')} of {counted(answered, 'question')}"
+        names = f"{known.model}, {ways[n]}, {known.dataset}" + (f", {when:%Y-%m-%d}" if when else "")
+        line = f"run {run} ({names}): {counted(items, 'item')} of {counted(answered, 'question')}"
+        again = run in named.values()
+        named[n] = run
+        if again and run not in stored:
+            report.lines.append(f"{line}, {file} has the same answers of this day again")
+            continue
         report.runs.append(run)
         if run in stored:
             report.stored.append(run)
             parts = ["already there", *(["but withdrawn"] if stored[run] else []), *add_gradings_to_stored(staging, n, run, name)]
             report.lines.append(f"{line}, {', '.join(parts)}")
             continue
-        missing = questions[dataset] - answered
+        missing = questions[known.dataset] - answered
         rows.append({
-            "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
-            "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // PLACES].name,
+            "n": n, "run": run, "dataset": known.dataset, "position": position + len(rows), "model": known.model,
+            "elicitation": ways[n], "stated_elicitation": None if ways[n] == known.elicitation else known.elicitation,
+            "evaluated_at": when, "sha256": content.sha256, "file_name": file,
             "items": items, "questions": answered, "missing_questions": missing,
             **{state: counts[state] for state in OTHER_STATES},
-            "samples": samples.get(n, 1), "respondents": key in staging.respondents,
+            "samples": samples.get(n, 1), "respondents": known.key in staging.respondents,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {counted(missing, 'question')} not answered" if missing else "")
         line += "".join(f"; {part}" for part in rows_without_answer(counts, skipped))
         report.lines.append(line)
+    of_numbers = pl.DataFrame([*named.items()], {"n": pl.Int32, "run": pl.String}, orient="row")
+    execute_with(connection, of_numbers, "create table named_runs as from given")
     if rows:
         new = pl.DataFrame(rows, infer_schema_length=None)
         execute_with(connection, new, "create table runs_to_store as select n::integer as n, run, dataset from given")
         sql = "select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from given order by position"
         execute_with(connection, new, f"insert into new_runs by name {sql}")
+
+
+def _elicitations(runs: Sequence[_Named]) -> dict[int, str]:
+    """Return the elicitation of each run, by number, as the vocabulary calls it."""
+    of_model: dict[tuple[str, str], list[_Named]] = defaultdict(list)
+    for run in runs:
+        of_model[run.dataset, run.model].append(run)
+    ways: dict[int, str] = {}
+    for group in of_model.values():
+        canonical = canonical_elicitations(dict.fromkeys(run.elicitation for run in group))
+        ways |= {run.n: canonical[run.elicitation] for run in group}
+    return ways
 
 
 def _states(staging: Staging) -> dict[int, tuple[dict[State, int], int]]:
@@ -159,7 +208,7 @@ class _RunHash:
             self._columns.setdefault((name, index), hashlib.sha256()).update(part)
 
     def close(self, head: list[str]) -> None:
-        """Set ``sha256``, from the rows and the head: dataset, model and elicitation."""
+        """Set ``sha256``, from the rows and the head: dataset, model, elicitation and, if it is known, the day."""
         digests = [
             [name, index, column.hexdigest()] for (name, index), column in sorted(self._columns.items()) if name in self._filled
         ]
@@ -167,10 +216,11 @@ class _RunHash:
         self._columns.clear()
 
 
-def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
+def _run_hashes(
+    connection: duckdb.DuckDBPyConnection, numbered: Sequence[_Named], times: Mapping[int, datetime | None]
+) -> dict[int, _RunHash]:
     """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Returns the hashes by run number."""
     hashes: dict[int, _RunHash] = {}
-    heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     filled = ", ".join(f"count({name})" for name in OPTIONAL)
     *counts, failed = connection.execute(f"select {filled}, count(*) filter (failed) from responses_graded").fetchall()[0]
     present = [name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess"]
@@ -195,8 +245,10 @@ def _run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, _RunHash]:
             values = np.append(0, rows[name].is_not_null().cum_sum().to_numpy())[cuts]
             for run, parts, count in zip(runs, _byte_streams(rows[name], cuts), np.diff(values), strict=True):
                 run.add(name, parts, name not in OPTIONAL or bool(count))
-    for n, *head in heads:
-        hashes[n].close(head)
+    for named in numbered:
+        when = times[named.n]
+        day = [] if when is None else [f"{when:%Y-%m-%d}"]
+        hashes[named.n].close([*named.key, *day])
     return hashes
 
 

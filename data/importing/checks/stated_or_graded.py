@@ -18,7 +18,7 @@ DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this 
 
 MAX_GRADERS = 20  # values of a column that can name gradings
 # The rows of one answer, and what is the same in all of them if they differ only in the grade.
-ANSWER = "dataset, model, elicitation, question_id, coalesce(clue, 0), coalesce(sample, '')"
+ANSWER = "dataset, model, elicitation, evaluated_at, question_id, coalesce(clue, 0), coalesce(sample, '')"
 SAME = "guess, confidence, token_logprobs, options, failed, state, buzz"
 
 

@@ -7,6 +7,7 @@ further grading of the stored run. A run with different answers is stored separa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from clueline.data.duckdb_and_polars import execute
@@ -15,6 +16,7 @@ from clueline.data.importing.staging import RunKey, Staging
 from clueline.data.store.answer_states import NEVER_RIGHT, among_states
 from clueline.data.store.gradings import GRADED, REVIEWED, grading_name
 from clueline.data.store.run_files import StoredObject, graded_kind, stored_objects
+from clueline.data.store.run_tags import DATE
 
 # The columns that make up an answer, apart from its place. Maps are compared as text.
 ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.state", "s.buzz",
@@ -28,11 +30,16 @@ class Overlap(NamedTuple):
     differing: int
 
 
-def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
-    """Return the responses of stored runs, in the order of import. Withdrawn runs are left out."""
-    sql = """select run from store.runs where dataset = $dataset and model = $model and elicitation = $elicitation
-        and withdrawn_at is null order by position"""
-    runs = [run for (run,) in execute(staging.connection, sql, key._asdict()).fetchall()]
+def runs_of_name(staging: Staging, key: RunKey, evaluated_at: datetime | None) -> list[StoredObject]:
+    """Return the responses of stored runs, in the order of import. Withdrawn runs and those of another day are left out.
+
+    A run of which no day is known can be of any.
+    """
+    tagged = f"(select value from store.tags t where t.run = r.run and t.tag = '{DATE}')"
+    sql = f"""select run from store.runs r where dataset = $dataset and model = $model and elicitation = $elicitation
+        and withdrawn_at is null
+        and coalesce(coalesce(evaluated_at::date, try_cast({tagged} as date)) = $at::timestamp::date, true) order by position"""
+    runs = [run for (run,) in execute(staging.connection, sql, key._asdict() | {"at": evaluated_at}).fetchall()]
     return _stored(staging, "responses", runs)
 
 
@@ -44,7 +51,7 @@ def run_with_same_answers(staging: Staging, number: int, rows: int, parts: Seque
     return None
 
 
-def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[StoredObject]) -> None:
+def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[StoredObject], *, dated: bool) -> None:
     """Warn that the store has runs with the dataset, model and elicitation of a new one, and how far the last of them agrees."""
     if not parts:
         return
@@ -56,8 +63,10 @@ def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[Stored
     stored = f"run {last.run}," if count == 1 else f"{count:,} runs, the last of them run {last.run},"
     how = "" if not differing else f", {differing:,} of them differently"
     what = f"{shared:,} of the same questions and clues{how}" if shared else "only other questions or clues"
+    when = "" if dated else ". Nothing says when it was evaluated: its day is that of the import, unless the tag `date` says it"
     staging.report.warn(
-        f"run {run} is a separate run: for the same dataset, model and elicitation, the store has {stored} which answers {what}",
+        f"run {run} is a separate run: for the same dataset, model and elicitation, the store has {stored} which answers {what}"
+        f"{when}",
         "one_run",
     )
 

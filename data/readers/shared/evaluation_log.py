@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from statistics import mean
 from typing import Any
 
@@ -85,9 +86,11 @@ class EvaluationLog:
     percent: bool = False  # whether the format states confidences from 0 to 100
     moments: tuple[str, ...] = ()  # texts of the clues of every question, at each of which its text was answered; empty if none
     kind: str = ""  # blank for ``incremental`` with moments and ``single`` without
-    date: str = ""  # day of the evaluation, YYYY-MM-DD; blank if the log does not say
+    evaluated_at: datetime | None = None  # in UTC; None if the log does not say
+    tags: Mapping[str, str] = field(default_factory=dict)  # of its runs, such as the version of the harness
     problems: list[Problem] = field(default_factory=list)  # any of them refuses the log
     published: dict[tuple[str | None, str], float] = field(default_factory=dict)  # stated accuracy, by model and elicitation
+    reducers: dict[str, str] = field(default_factory=dict)  # how it makes one grade of several samples, if not by their mean
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _outputs: list[str | None] = field(default_factory=list)
@@ -175,7 +178,7 @@ class EvaluationLog:
         self._warn_of_published(staging)
         for (stated_model, elicitation, reason), rows in self._skipped.items():
             key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
-            staging.skip(key, {reason: rows})
+            staging.skip(key, {reason: rows}, self.evaluated_at)
         further = sorted({column for answer in self._answers for column in answer if column.startswith(GRADE_PREFIX)})
         answers = [dict.fromkeys(further) | answer for answer in self._answers]
         schema = ANSWER_SCHEMA | dict.fromkeys(further, pl.String)
@@ -193,12 +196,14 @@ class EvaluationLog:
             file,
             f"""select {literal(self.dataset)} as dataset, {literal(options.model) if options.model else "model"} as model,
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
-                guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
+                guess, confidence, token_logprobs, options, correct, failed, state, sample, $at::timestamp as evaluated_at,
+                ordinal
+            from loaded""",
+            {"at": self.evaluated_at},
         )
         staging.add_grades(file, further)
-        if self.date:
-            runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
-            staging.add_dates(self.name, {RunKey(self.dataset, *run): self.date for run in sorted(runs)})
+        runs = {(options.model or str(a["model"]), options.elicitation or str(a["elicitation"])) for a in self._answers}
+        staging.add_tags(self.name, [RunKey(self.dataset, *run) for run in sorted(runs)], self.tags, self.evaluated_at)
 
     def _find_stated(self, staging: Staging, options: ImportOptions) -> None:
         """Take the confidences that outputs state by the pattern of the options, or offer the usual pattern that fits."""
@@ -259,8 +264,10 @@ class EvaluationLog:
                 means += [mean(map(mean, by_question.values()))] if by_question else []
             if means and all(abs(share - stated) > rounding_of(stated) for share in means):
                 answers = counted(len(run), "answer")
+                how = f", by {self.reducers[elicitation]!r} of the samples of a question" if elicitation in self.reducers else ""
                 staging.report.warnings.append(
-                    f"{self.name}: it states an accuracy of {stated:.6g} ({elicitation}), but its {answers} imply {means[0]:.6g}"
+                    f"{self.name}: it states an accuracy of {stated:.6g} ({elicitation}{how}), but its {answers} imply "
+                    f"{means[0]:.6g}"
                 )
 
     def _add_questions(self, staging: Staging, options: ImportOptions) -> None:

@@ -10,13 +10,14 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from clueline.data.importing.column_mapping import UNSTATED_SHARE, ColumnMapping, offers_of
+from clueline.data.importing.evaluation_times import split_trailing_day, stem_of
 from clueline.data.importing.file_folder_or_zip import Incoming, files_below
 from clueline.data.importing.report import FirstRows, Problem, Refused, refuse
 from clueline.data.importing.staging import ImportOptions, Staging
 from clueline.data.readers import Format
 from clueline.data.readers.lifeeval import OF_PEOPLE
 from clueline.data.readers.responses import CONFIDENCES, LIFEEVAL_PAIRS
-from clueline.data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, stem_of, why_in_memory
+from clueline.data.readers.table.build import MIN_ALIKE, Builder, stage, stage_large, why_in_memory
 from clueline.data.readers.table.cells import given, number
 from clueline.data.readers.table.columns import MIN_FITTING, Column, Table
 from clueline.data.readers.table.folders import Names, names_by_path
@@ -345,6 +346,8 @@ def _add(incoming: Incoming, names: Names, staging: Staging, options: ImportOpti
             raise Refused([Problem(table.name, 1, name, None, reason) for name in unknown])
         stored = bool(options.dataset and staging.dataset(options.dataset))
         guesses = guess_roles(table, stated, graded=stored, repeats=options.repeats is not None)
+        if guesses.mapping.column("model") or options.model:  # otherwise, the day may be part of the name of a model
+            names = names._replace(dataset=split_trailing_day(names.dataset)[0])
         builder = Builder(table, guesses, options, *names)
         if table.delimiter is not None and not guesses.unclear and (why := why_in_memory(builder)):
             raise refuse(table.name, f"{TOO_LARGE}, for {why}; split it into several files")

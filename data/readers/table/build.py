@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -16,8 +15,9 @@ from clueline.data.dataset_kinds import FORECAST, NO, YES
 from clueline.data.duckdb_and_polars import frame, literal
 from clueline.data.importing.column_mapping import OF_QUESTIONS, BadMapping, read_pattern
 from clueline.data.importing.report import NEW_DATASET, Hint, Problem, Refused, refuse
-from clueline.data.importing.staging import UNSTATED, ImportOptions, RunKey, Staging
+from clueline.data.importing.staging import UNSTATED, ImportOptions, Staging
 from clueline.data.importing.table_contract import (
+    EVALUATED_AT,
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     QUESTIONS,
@@ -66,7 +66,6 @@ IN_PLACE |= {"sample", "dataset", "attribute"}
 # Words of what several questions are about, which are no independent ones.
 OF_GROUPS_OF_QUESTIONS = frozenset(["passage", "context", "document", "article", "story", "paragraph", "chapter", "cluster"])
 UNREADABLE = "no confidence could be read"
-ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst|zip))+$", re.IGNORECASE)
 
 
 @dataclass
@@ -245,13 +244,12 @@ class Builder:
 
     def elicitations(self) -> list[str]:
         """Return a pattern for the elicitation of each row, into which the name of the column of confidence is inserted."""
-        stated, dates, roles = self.cells("elicitation"), self.cells("date"), self.mapping.roles
+        stated, roles = self.cells("elicitation"), self.mapping.roles
         several = sum(len(roles.get(role, ())) for role in ("confidence", *SCORES)) + ("options" in roles) > 1
         patterns = []
         for n in self.rows:
             how = (stated[n] or "").replace("{", "{{").replace("}", "}}")
-            pattern = f"{how}, {{}}" if how and several else how or "{}"
-            patterns.append(f"{pattern} ({dates[n]})" if dates[n] else pattern)
+            patterns.append(f"{how}, {{}}" if how and several else how or "{}")
         return patterns
 
     def confidences(self) -> list[tuple[str, list[float | None], list[str | None]]]:
@@ -420,7 +418,7 @@ def _stage_questions(
 
 
 def stage(builder: Builder, staging: Staging) -> None:
-    """Pass a table to the import: datasets that are not stored, questions, responses, attributes, days as tags."""
+    """Pass a table to the import: datasets that are not stored, questions, responses and attributes."""
     table = builder.table
     ids, datasets = builder.question_ids(), builder.datasets()
     if (staged := _stage_questions(builder, staging, ids, datasets)) is None:
@@ -432,10 +430,6 @@ def stage(builder: Builder, staging: Staging) -> None:
         row["question_id"] = renamed.get((dataset, str(row["question_id"])), row["question_id"])
         row["dataset"] = homes[dataset]
     _add_responses(builder, staging, rows, of_responses)
-    dates = builder.cells("date")
-    if any(dates):
-        runs = {RunKey(*(str(row[key]) for key in RunKey._fields)): dates[int(str(row["row"]))] for row in rows}
-        staging.add_dates(table.name, {run: day for run, day in runs.items() if day})
     if builder.unresolved:
         rows_left_out = counted(builder.unresolved, "row")
         staging.report.warnings.append(f"{table.name}: {rows_left_out} of questions without an outcome, left out")
@@ -696,18 +690,12 @@ def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[st
     data = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema, orient="row")
     numbers = [int(str(row["row"])) for row in rows]
     kept = [name for name in cells if name not in too_long and name not in of_questions]
+    if builder.mapping.column("date"):
+        cells[EVALUATED_AT.name] = builder.cells("date")
+        kept = [name for name in kept if name != EVALUATED_AT.name] + [EVALUATED_AT.name]
     data = data.with_columns(pl.Series(name, [cells[name][n] for n in numbers], dtype=pl.String) for name in kept)
     as_read = replace(builder.options, dataset=None, percent=False, align=None)  # what these say, the rows have by now
     read_file(staging.add_rows(table.name, data), staging, as_read)
-
-
-def stem_of(name: str) -> str:
-    """Return the name of a file without its endings.
-
-    >>> stem_of("runs/mmlu_model.csv.gz")
-    'mmlu_model'
-    """
-    return ENDINGS.sub("", name.rpartition("/")[2]) or name
 
 
 def _digest(text: str | None) -> str | None:

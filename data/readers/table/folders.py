@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from clueline.data.readers.table.build import stem_of
+from clueline.data.importing.evaluation_times import stem_of
 from clueline.data.readers.table.names import MODEL_NAME
 
 # Names that many datasets have.

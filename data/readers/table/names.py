@@ -57,7 +57,8 @@ elicitation: elicitation, elicitation method, confidence method, confidence type
 dataset: dataset, data set, dataset name, benchmark, benchmark name, corpus, qset, question set, datensatz, test set
 category: category, subject, topic, domain, discipline, area, field, kategorie, fach, thema, subject area, question
     category, question type, task
-date: date, day, run date, run day, datum, tag, eval date, evaluation date
+date: date, day, run date, run day, datum, tag, eval date, evaluation date, datetime, timestamp, evaluated at, evaluated on,
+    created, created at, started at, completed at, finished at
 sample: trial, trial index, trial id, sample, sample index, epoch, repeat, repetition, replicate, iteration, attempt,
     seed, rollout, run index, run id, run, versuch, durchlauf, generation index, sample number, trial number
 threshold: threshold, tau, confidence threshold, abstention threshold, told threshold, schwelle, target confidence, t

@@ -13,6 +13,7 @@ from itertools import takewhile
 from string import ascii_uppercase
 
 from clueline.data.importing.column_mapping import ColumnMapping, usual_pattern
+from clueline.data.importing.evaluation_times import are_nights, read_times
 from clueline.data.plurals import counted
 from clueline.data.readers.table.cells import (
     DECLINED,
@@ -71,7 +72,6 @@ OF_CLASS = re.compile(r"class[\W_]?\d", re.IGNORECASE)  # a class that a name nu
 OPTION_TEXT = re.compile(r"(?:op|opt|option|choice|answer|ans)?[\W_]*([a-j]|\d)", re.IGNORECASE)  # names of their columns
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
-DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
 def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False, repeats: bool = False) -> Guesses:
@@ -720,8 +720,12 @@ def _repeats(state: Guessing, *, known: bool) -> None:
     left = repeats()
     for role in ("sample", "threshold", "elicitation", "date"):
         for column in () if state.has(role) or not left else state.named(role):
-            days = role != "date" or all(DAY.fullmatch(text) for text in column.distinct)
-            fitting = days and len(column.distinct) <= MAX_GROUPS and not column.is_index
+            if role == "date":
+                times = read_times(column.distinct)
+                days = [times[text].date() if times and text else None for text in column.texts]
+                fitting = times is not None and are_nights(question.texts, days)
+            else:
+                fitting = len(column.distinct) <= MAX_GROUPS and not column.is_index
             if fitting and (fewer := repeats(column)) < left:
                 state.take(role, column.name, "by its name, and it tells several answers to a question apart")
                 columns, left = [*columns, column], fewer

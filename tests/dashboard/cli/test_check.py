@@ -286,3 +286,53 @@ def test_the_workflow_of_the_documentation_runs(answers, copied, api, tmp_path):
     written = summary.read_text(encoding="utf-8")
     assert written.startswith("An earlier step.\n") and written.count("\n| ✅ |") + written.count("\n| ❌ |") == 4
     assert "\n| ✅ | Completeness | 100 % of 60 questions answered, 0 failed calls | at least 90 % | holds |\n" in written
+
+
+def test_within_a_margin_is_shown_by_the_whole_interval(check, answers, api, tmp_path):
+    """Unlike --not-worse alone, few questions show nothing, and fail. What is better by more than the interval holds."""
+    difference = api(f"compare?dataset=pyramid&a=RUN&b={BASELINE}&metrics=brier,accuracy").json["metrics"]
+    most = difference["brier"]["high"]
+    assert difference["brier"]["low"] < most
+    rule = ("--not-worse", "brier", "--baseline", BASELINE)
+    for margin, code, says in [
+        (most + 1e-6, 0, "holds, the whole interval is within the margin"),
+        (most - 1e-6, 1, "fails, the interval reaches beyond the margin"),
+    ]:
+        done = check(answers, *rule, "--margin", margin)
+        assert done.returncode == code and says in done.stdout and f"less than {margin:g} worse" in done.stdout, done.stdout
+    worse = altered(tmp_path / "worse.csv", lambda c, n: round(1 - c, 4))
+    assert "fails, the whole interval is beyond the margin" in check(worse, *rule, "--margin", 0.0001).stdout
+    few = altered(tmp_path / "few.csv", lambda c, n: min(1, round(c + 0.001, 4)), questions=1)
+    done = check(few, *rule, "--margin", 0.5, "--min-complete", 0)
+    assert done.returncode == 1 and "fails, nothing shows how large the difference is" in done.stdout
+
+
+def test_a_margin_of_what_is_best_high_is_of_the_lower_end(check, answers, api, tmp_path):
+    low = api(f"compare?dataset=pyramid&a=RUN&b={BASELINE}&metrics=auroc").json["metrics"]["auroc"]["low"]
+    assert low < 0
+    rule = ("--not-worse", "auroc", "--baseline", BASELINE, "--margin")
+    assert [check(answers, *rule, margin).returncode for margin in (-low + 1e-6, -low - 1e-6)] == [0, 1]
+    surer = altered(tmp_path / "surer.csv", lambda c, n: min(1, round(c + 0.001, 4)))
+    done = check(surer, "--not-worse", "accuracy", "--baseline", BASELINE, "--margin", 0.01)
+    assert done.returncode == 0 and "holds, the values are the same" in done.stdout, done.stdout
+
+
+def test_a_margin_needs_a_comparison_by_intervals(check, answers):
+    for options in (("--max", "ece=1"), ("--not-worse", "brier", "--baseline", BASELINE, "--strict")):
+        done = check(answers, *options, "--margin", 0.1)
+        assert done.returncode == 2 and "--margin says how much worse" in done.stderr
+
+
+def test_a_named_baseline_is_the_latest_run_with_its_tag(cli, seeded, answers, tmp_path):
+    store = shutil.copytree(seeded, tmp_path / "store", ignore=shutil.ignore_patterns("cache"))
+    others = create_app(Settings(store=str(store), workers=1)).test_client()
+    (other, *_) = [run["run"] for run in others.get("/api/v1/runs?dataset=pyramid").json["runs"] if run["run"] != BASELINE]
+    assert cli("tag", other, "baseline=prod", "date=2026-01-01", store=store).returncode == 0
+    assert cli("tag", BASELINE, "baseline=prod", "date=2026-01-02", store=store).returncode == 0
+    rule = ("check", answers, "--dataset", "pyramid", "--not-worse", "brier", "--baseline")
+    assert cli(*rule, "prod", store=store).stdout == cli(*rule, BASELINE, store=store).stdout != ""
+    client = create_app(Settings(store=str(store), workers=1)).test_client()
+    compared = client.get(f"/api/v1/compare?dataset=pyramid&a={other}&b=prod&metrics=brier").json
+    assert (compared["a"]["run"], compared["b"]["run"]) == (other, BASELINE)
+    unknown = cli(*rule, "staging", store=store)
+    assert unknown.returncode == 2 and "tag `baseline`" in unknown.stderr

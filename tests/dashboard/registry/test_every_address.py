@@ -309,7 +309,8 @@ def test_unknown_addresses_name_those_that_there_are(client, address):
 def test_other_methods_get_the_error_envelope(client, method):
     for address in ("leaderboard", "leaderboard.csv", "questions/pyramid/lit-01"):
         answer = getattr(client, method)(f"{API}{address}")
-        assert answer.status_code in (404, 405) and answer.mimetype == "application/json"
+        assert answer.status_code == 405 and answer.mimetype == "application/json"
+        assert (answer.headers["Allow"], answer.json["error"]["allowed"]) == ("GET", ["GET"])
         assert method.upper() in answer.json["error"]["message"]
 
 

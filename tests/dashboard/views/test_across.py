@@ -322,3 +322,20 @@ def _marks(app, query):
     """Return the traces of the diagrams' marks; an empty list if the diagrams are hidden."""
     figures = [part["props"]["figure"] for part in walk(plain(drawn(app, "across", query))) if "figure" in part.get("props", {})]
     return [trace for figure in figures for trace in figure["data"] if trace.get("mode") == "markers"]
+
+
+def test_only_elicitations_of_one_dataset_are_rows_of_a_model(tmp_path):
+    """Elsewhere, the run is in the row of the elicitation that is the most common, so that this row has every dataset."""
+    store = open_store(tmp_path / "store")
+    ways = {"east": ("verbalized", "margin"), "west": ("softmax",), "north": ("verbalized",)}
+    for place in PLACES:
+        facts = {"dataset": place, "kind": "single", "title": place.title()}
+        questions = table([{"question_id": f"q{index}", "text": f"What is {index}?"} for index in range(QUESTIONS)])
+        put(store, write(tmp_path / place, facts, questions=questions, clues=None, responses=responses(place, "beta")))
+        for way in ways[place]:
+            put_file(store, tmp_path / f"{place}-{way}.csv", responses(place, "alpha"), dataset=place, elicitation=way)
+    client = create_app(Settings(store=str(tmp_path / "store"), workers=1)).test_client()
+    rows = {(row["model"], row["elicitation"]): {*row["cells"]} for row in get(client, "/api/v1/across")["rows"]}
+    assert rows == {
+        ("alpha", "verbalized, softmax"): {*PLACES}, ("alpha", "margin"): {"east"}, ("beta", "verbalized"): {*PLACES},
+    }  # fmt: skip

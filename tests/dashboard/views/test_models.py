@@ -54,7 +54,7 @@ def test_across_has_a_row_per_model(merged):
 
 def test_a_name_selects_the_runs_that_it_did(merged):
     name = TOOLS["towns"](MODELS[0])
-    rows = get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"]
+    rows = get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}&nights=1")["rows"]
     assert [row["model"] for row in rows] == [name, name]
 
 
@@ -100,7 +100,7 @@ def test_a_model_is_described_renamed_and_split(merged):
 
 def test_two_months_of_a_model_have_two_names(merged):
     name = TOOLS["towns"](MODELS[0])
-    a, b = (row["run"] for row in get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}")["rows"])
+    a, b = (row["run"] for row in get(merged.test_client(), f"{API}leaderboard?dataset=towns&model={name}&nights=1")["rows"])
     names = get(merged.test_client(), f"{API}compare?dataset=towns&a={a}&b={b}")["names"]
     assert sorted(names.values()) == [f"{name} · {month}-15" for month in MONTHS]
     text = words(drawn(merged, "compare", f"dataset=towns&a={a}&b={b}"))
@@ -132,9 +132,8 @@ def test_versions_are_compared_with_the_first(versioned):
     assert [row["run"] for row in answer["runs"]] == runs
     assert [row["day"] for row in answer["runs"]] == ["2024-01-01", "2024-02-01", "2024-03-16", "2025-07-02"]
     assert [row["verdict"] for row in answer["runs"]] == ["baseline", "better", "not shown to differ", "better"]
-    board = {
-        row["run"]: row["metrics"]["net_score"] for row in get(client, f"{API}leaderboard?dataset=towns&intervals=1")["rows"]
-    }
+    rows = get(client, f"{API}leaderboard?dataset=towns&intervals=1&nights=1")["rows"]
+    board = {row["run"]: row["metrics"]["net_score"] for row in rows}
     pairs = get(client, f"{API}pairs?dataset=towns&metrics=net_score&a={runs[0]}&" + "&".join(f"run={run}" for run in runs))
     tests = {pair["b"]["run"]: pair["metrics"]["net_score"] for pair in pairs["comparisons"]}
     for row in answer["runs"]:

@@ -108,3 +108,18 @@ def test_people_see_every_address_and_try_it(client, document):
     part = client.get("/api", query_string={"address": "/api/v1/runs/{run_id}", "run_id": "a/../b"})
     assert part.headers["Location"] == "/api/v1/runs/a%2F..%2Fb"
     assert client.get("/api?address=//elsewhere.example/").status_code == 200, "no other address is opened"
+
+
+def test_generators_of_clients_can_read_every_schema(document):
+    """They refuse ``items: false``, which JSON Schema allows beside the parts of a tuple; ``maxItems`` says the same."""
+    tuples = []
+
+    def walk(schema):
+        if isinstance(schema, dict):
+            assert schema.get("items") is not False, schema
+            tuples.extend([schema] if "prefixItems" in schema else [])
+        for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+            walk(part)
+
+    walk(document)
+    assert tuples and all(schema["maxItems"] == len(schema["prefixItems"]) for schema in tuples)

@@ -1,9 +1,12 @@
 """Inspect AI: logs as .eval and JSON, stated and token confidences, scorers, edits, and samples without a score."""
 
 import json
+import shutil
 
 import pytest
 
+from clueline.data.readers.inspect_ai import log_status
+from clueline.data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import reasons, rows
 from tests.helpers.evaluation_logs import inspect_log as log
@@ -207,16 +210,56 @@ def test_a_damaged_part_is_named(store, tmp_path):
     assert str(bundles.refusal(store, path)).startswith("log.eval/1_epoch_1.json: this part of the log is not valid JSON")
 
 
-def test_the_last_finished_log_of_a_folder_counts(tried, tmp_path):
-    for name, confidence, status in (("a", 0.25, "success"), ("b", 0.5, "success"), ("c", 0.75, "error")):
-        made = log([sample("x", {"judge": score(confidence=confidence)})], status, created=f"2025-01-0{ord(name) - 96}T00:00:00Z")
-        write_eval(tmp_path / "logs" / f"{name}.eval", made)
-    write_eval(tmp_path / "logs" / "d.eval", log([sample("x", {"judge": score()})], model="unsure"))
-    report = tried(tmp_path / "logs")
-    assert tried.rows(ANSWERS) == [("verbalized", "x", "Paris", 0.5, 1.0), ("no confidence", "x", "Paris", None, 1.0)]
+NIGHTS = "select model, elicitation, strftime(evaluated_at, '%Y-%m-%d %H') from runs order by evaluated_at nulls last"
+
+
+def nights(folder):
+    """Write two finished logs of one night and one of the next, a copy, one that failed, and one of another model."""
+    logs = (
+        ("a", "1T00", 0.25, "success"),
+        ("b", "1T01", 0.5, "success"),
+        ("c", "2T00", 0.75, "error"),
+        ("d", "2T01", 0.5, "success"),
+    )
+    for name, hour, confidence, status in logs:
+        made = log([sample("x", {"judge": score(confidence=confidence)})], status, created=f"2025-01-0{hour}:00:00Z")
+        write_eval(folder / f"{name}.eval", made)
+    shutil.copy(folder / "a.eval", folder / "copy of a.eval")
+    write_eval(folder / "e.eval", log([sample("x", {"judge": score()})], model="unsure"))
+    return folder
+
+
+def test_each_finished_log_of_a_folder_is_a_run(tried, tmp_path):
+    report = tried(nights(tmp_path / "logs"))
+    model = "openai/gpt"
+    assert tried.rows(NIGHTS) == [
+        (model, "verbalized", "2025-01-01 00"), (model, "verbalized", "2025-01-01 01"), (model, "verbalized", "2025-01-02 01"),
+        ("unsure", "no confidence", None),
+    ]  # fmt: skip
     assert report.warnings == [
-        "logs: 2 logs left out: there is a later log, or one that was finished, of the same task and model",
+        "logs: 2 logs left out: not finished, or a copy; there is a finished log of the same task and model"
     ]
+
+
+def test_a_folder_and_its_logs_one_by_one_are_the_same_runs(store, tmp_path):
+    folder = nights(tmp_path / "logs")
+    bundles.put(store, folder)
+    apart = open_store(tmp_path / "apart", threads=1)
+    for path in sorted(folder.iterdir()):
+        if log_status(path) == "success":
+            bundles.put(apart, path)
+    runs = "select run, evaluated_at from runs order by run"
+    assert rows(apart, runs) == rows(store, runs) and len(rows(store, runs)) == 4
+
+
+def test_versions_are_tags_and_no_part_of_a_name(tried, tmp_path):
+    made = log([sample("x", {"judge": score(confidence=0.5)})], created="2025-01-02T23:00:00-02:00")
+    made["eval"] |= {"revision": {"commit": "abc123"}, "packages": {"inspect_ai": "0.3.285"}, "task_version": 2}
+    tried(write_eval(tmp_path / "log.eval", made))
+    assert tried.rows("select tag, value from tags order by 1") == [
+        ("date", "2025-01-03"), ("harness", "inspect_ai 0.3.285"), ("version", "task 2, commit abc123"),
+    ]  # fmt: skip
+    assert tried.rows("select elicitation from runs") == [("verbalized",)]
 
 
 def test_outputs_state_a_confidence(tried, tmp_path):
@@ -226,3 +269,19 @@ def test_outputs_state_a_confidence(tried, tmp_path):
     report = tried(path, confidence_pattern="{percent} confident")
     assert tried.rows(ANSWERS) == [("verbalized", "x", "Paris", 0.8, 1.0), ("verbalized", "y", "Rome", None, 0.0)]
     assert "log.eval: 1 output states a confidence" in report.lines and "(1 row" not in report.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("reducers", "warned"), [(["mode"], True), (["mode", "mean"], False), (["mean"], False), ([None], False)]
+)
+def test_another_reducer_of_epochs_than_the_mean_is_told(tried, tmp_path, reducers, warned):
+    """Three epochs, two of them right: by their mode the accuracy is 1, and by their mean 2/3."""
+    samples = [sample("x", {"judge": score("C" if n < 3 else "I", confidence=0.5)}, epoch=n) for n in (1, 2, 3)]
+    made = log(samples)
+    made["results"] = {"scores": [
+        {"name": "judge", "reducer": reducer, "metrics": {"accuracy": {"value": 1.0 if reducer == "mode" else 2 / 3}}}
+        for reducer in reducers
+    ]}  # fmt: skip
+    report = tried(write_eval(tmp_path / "log.eval", made))
+    says = "it states an accuracy of 1 (verbalized, by 'mode' of the samples of a question), but its 3 answers imply 0.666667"
+    assert [says in warning for warning in report.warnings] == [True] * warned

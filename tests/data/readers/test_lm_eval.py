@@ -117,12 +117,13 @@ def test_a_folder_names_models_by_its_results(tried, tmp_path):
     ]  # fmt: skip
 
 
-def test_the_latest_samples_of_a_folder_count(tried, tmp_path):
+def test_each_file_of_samples_is_a_run(tried, tmp_path):
     write_lines(tmp_path / "out" / "a" / FILE, [sample(0, [-1.0, -2.0])])
     write_lines(tmp_path / "out" / "a" / FILE.replace("2025", "2026"), [sample(0, [-3.0, -2.0])])
     report = tried(tmp_path / "out")
-    assert report.warnings == ["out: 1 file left out: the same folder has later samples of the task"]
-    assert tried.rows("select guess from responses") == [("that",)]
+    assert report.warnings == []
+    assert tried.rows("select guess from responses") == [("this",), ("that",)]
+    assert [year for (year,) in tried.rows("select year(evaluated_at) from runs order by 1")] == [2025, 2026]
 
 
 def test_each_filter_is_a_run(tried, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from clueline.data.store import open_store
 from clueline.data.store.backup import back_up
-from clueline.data.store.gradings import Correction, NoSuchGuess, correct_grades
+from clueline.data.store.gradings import CannotAdopt, Correction, NoSuchGuess, adopt_grading, correct_grades
 from clueline.data.store.repair import inspect_version, repair_objects
 from clueline.data.store.run_files import all_objects
 from clueline.data.store.run_withdrawal import NoSuchRun
@@ -145,3 +145,32 @@ def test_a_backup_has_the_gradings(toy, run, tmp_path):
     for grading in GRADES:
         assert grades(copy, run, grading) == grades(toy, run, grading)
     assert bundles.content(copy) == bundles.content(toy)
+
+
+def test_an_adopted_grading_is_the_one_in_force_and_has_a_way_back(toy):
+    """A reviewer's own correction of another answer stays; the log says who adopted what, and what came before."""
+    ((run,),) = rows(toy, "select run from runs where model = 'alpha'")
+    correct_grades(toy, run, [Correction("q1", "Paris", 0.0, 1)], "eve")
+    assert grades(toy, run, "reviewed") == [1, 0, 0, 0, 1]
+    assert adopt_grading(toy, run, "second-reader", "ann") == 1
+    assert grades(toy, run, "reviewed") == [1, 0, 0, 0, 0]
+    assert adopt_grading(toy, run, "graded", "bob") == 2
+    assert grades(toy, run, "reviewed") == [0, 0, 1, 0, 1]
+    assert adopt_grading(toy, run, "imported", "ann") == 0
+    assert grades(toy, run, "reviewed") == [1, 0, 0, 0, 1] and grades(toy, run, "") == GRADES[""]
+    assert rows(toy, "select question_id, clue, guess, correct, corrected_by, note from corrections order by number") == [
+        ("q1", 1, "Paris", 0.0, "eve", None),
+        ("q2", 1, "Nile", 0.0, "ann", "grading adopted: second-reader"),
+        ("q2", 1, "Nile", None, "bob", "grading adopted: graded, in place of an earlier one"),
+        ("q1", 0, "Rome", 0.0, "bob", "grading adopted: graded"),
+        ("q1", 2, "paris", 1.0, "bob", "grading adopted: graded"),
+        ("q1", 0, "Rome", None, "ann", "grading adopted: imported, in place of an earlier one"),
+        ("q1", 2, "paris", None, "ann", "grading adopted: imported, in place of an earlier one"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["reviewed", "third-reader"])
+def test_only_a_grading_of_the_run_is_adopted(toy, name):
+    ((run,),) = rows(toy, "select run from runs where model = 'alpha'")
+    with pytest.raises(CannotAdopt, match="it has: imported, "):
+        adopt_grading(toy, run, name, None)

@@ -6,14 +6,18 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from clueline.data.store import StoreError, migrations, open_store
-from clueline.data.store.backup import back_up
+from clueline.data.store.backup import back_up, restore_backup
 from clueline.data.store.cache_validity_tokens import renew_revisions
+from clueline.data.store.catalogue_schema import create_schema
+from clueline.data.store.errors import NeedsMigration
 from clueline.data.store.models import known_models
 from clueline.data.store.repair import damage_of
 from clueline.data.store.run_withdrawal import withdraw
+from clueline.queries.selection import read_facets, read_selection
 from tests.helpers.bundle_factory import content, put, put_file, write
 from tests.helpers.metric_digests import metric_values
 
@@ -237,3 +241,60 @@ def test_an_earlier_schema_is_refused(of_schema_12, tmp_path, monkeypatch):
         with pytest.raises(StoreError, match=r"has schema 12, .*\. This version reads schema 13 and later") as refused:
             use()
         assert refused.value.remedy is None
+
+
+def test_days_and_names_of_writers_leave_elicitations_and_come_back():
+    """Of runs that were imported together under two names of one elicitation, both keep theirs."""
+    (step,) = [step for step in migrations.steps() if "evaluation_days" in step.migrate.__module__]
+    names = {"verbalized": "verbalized", "conf (2026-05-01)": "verbalized", "no confidence": "no confidence", "margin": "margin"}
+    together = ["confidence", "conf"]
+    with duckdb.connect() as connection:
+        create_schema(connection)
+        rows = [(name, f"2026-06-0{n + 1}") for n, name in enumerate(names)] + [(name, "2026-07-01") for name in together]
+        for name, day in rows:
+            connection.execute(
+                """insert into runs (run, dataset, position, model, elicitation, sha256, imported_at, items, questions,
+                missing_questions) values ($name, 'toy', 0, 'm', $name, '', $day, 1, 1, 0)""", {"name": name, "day": day}
+            )  # fmt: skip
+        run = connection.execute
+        for _ in range(2):
+            step.revert(connection)
+            assert run("select run = elicitation, count(*) from runs group by 1").fetchall() == [(True, 6)]
+            step.migrate(connection, None)
+            stored = run("select run, elicitation, stated_elicitation from runs order by imported_at, run desc").fetchall()
+            assert stored == [
+                *((name, way, None if way == name else name) for name, way in names.items()),
+                *((name, name, None) for name in together),
+            ]
+        run("update runs set evaluated_at = '2026-05-01'")
+        with pytest.raises(NeedsMigration, match=r"runs\.evaluated_at"):
+            step.revert(connection)
+
+
+def test_a_link_with_an_earlier_elicitation_selects_its_runs(store, tmp_path):
+    put(store, write(tmp_path / "toy"))
+    text = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n"
+    first = put_file(store, tmp_path / "a.csv", text, dataset="toy", model="m", elicitation="conf (2026-05-01)")
+    facets = read_facets(store.snapshot(), "toy")
+    assert facets.values["elicitation"] == ("verbalized",)
+    assert read_selection([("elicitation", "conf (2026-05-01)")], lambda _: facets).elicitation == ("verbalized",)
+    again = put_file(store, tmp_path / "b.csv", text, dataset="toy", model="m", elicitation="verbalized")
+    assert again.stored == first.runs
+
+
+def test_a_store_of_an_earlier_schema_is_backed_up_as_it_is(of_schema_12, tmp_path):
+    """So the earlier version can read the backup after an upgrade: that is the way back. This one can migrate it."""
+    old = open_store(shutil.copytree(of_schema_12 / "store", tmp_path / "store"), threads=1)
+    version = back_up(old, tmp_path / "saved")
+    assert (version.datasets, version.damage) == (3, None)
+    assert old.migrate() == (migrations.FIRST, NOW)
+    saved = open_store(tmp_path / "saved", threads=1)
+    folder = of_schema_12 / "store"
+    earlier = (folder / open_store(folder).pointer().name).read_bytes()
+    assert (tmp_path / "saved" / saved.pointer().name).read_bytes() == earlier, "it is the one that the earlier version wrote"
+    with pytest.raises(StoreError, match="made by an earlier version"):
+        saved.snapshot()
+    restored = open_store(tmp_path / "restored", threads=1)
+    restore_backup(restored, tmp_path / "saved")
+    assert restored.migrate() == (migrations.FIRST, NOW)
+    assert metric_values(restored) == metric_values(old)

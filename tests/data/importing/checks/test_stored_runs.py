@@ -130,7 +130,8 @@ def test_other_answers_are_a_run_of_their_own(put):
     report = of_models("second.csv", [graded(SECOND[: len(answers)], answers) for answers, _ in OTHER_ANSWERS])
     assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
     assert report.warnings == [
-        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {run}, which {words}"
+        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {run}, which {words}. "
+        "Nothing says when it was evaluated: its day is that of the import, unless the tag `date` says it"
         for second, run, (_, words) in zip(report.runs, first.runs, OTHER_ANSWERS, strict=True)
     ]
     assert [grades(put, "", run=run) for run in first.runs] == [[FIRST]] * len(first.runs)

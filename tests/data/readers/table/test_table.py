@@ -256,8 +256,8 @@ def test_columns_of_confidence_are_runs_of_one_model(read, tmp_path):
 def test_days_are_runs_and_tags(store, tmp_path):
     rows = [row | {"day": day} for day in ("2026-01-02", "2026-02-03") for row in with_ids(*ROWS)]
     put(store, write(tmp_path / "in.csv", rows), model="m")
-    assert store.snapshot().rows("select elicitation, value from runs join tags using (run) order by 1") == [
-        ("confidence (2026-01-02)", "2026-01-02"), ("confidence (2026-02-03)", "2026-02-03"),
+    assert store.snapshot().rows("select elicitation, value from runs join tags using (run) order by 2") == [
+        ("verbalized", "2026-01-02"), ("verbalized", "2026-02-03"),
     ]  # fmt: skip
 
 

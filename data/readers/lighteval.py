@@ -67,19 +67,12 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         own = incoming.path.name == incoming.name  # and not the path of an upload
         _read_file(incoming.file, incoming.path.resolve() if own else Path(incoming.name), staging, options)
         return
-    latest: dict[tuple[str, str], Path] = {}
-    paths = [
-        path for path in files_below(incoming.folder, ".parquet") if NAME.fullmatch(path.name) and _has_keys(incoming.part(path))
-    ]
-    for path in sorted(paths, key=lambda path: path.name):
-        if match := NAME.fullmatch(path.name):
-            latest[_model_of(path.relative_to(incoming.folder)), match["task"]] = path
-    reason = "later details of the same model and task are there"
-    staging.report.warn_left_out(incoming.name, "file", {reason: len(paths) - len(latest)})
+    paths = files_below(incoming.folder, ".parquet")
     parts = []
-    for path in latest.values():
-        below = Path(incoming.name) / path.relative_to(incoming.folder)
-        parts.append(partial(_read_file, staging.open(path, str(below)), below, staging, options))
+    for path in sorted(paths, key=lambda path: path.name):
+        if NAME.fullmatch(path.name) and _has_keys(incoming.part(path)):
+            below = Path(incoming.name) / path.relative_to(incoming.folder)
+            parts.append(partial(_read_file, staging.open(path, str(below)), below, staging, options))
     read_each(parts, staging)
 
 

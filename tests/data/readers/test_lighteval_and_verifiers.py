@@ -72,12 +72,13 @@ def test_several_metrics_of_texts_are_asked_about(store, tmp_path):
     assert rows(store, "select guess from responses order by guess limit 1") == [("0",)]
 
 
-def test_of_several_dates_the_last_counts(store, tmp_path):
+def test_each_date_is_a_run(store, tmp_path):
     write_details(tmp_path / "out", [likelihoods(n) for n in range(40)])
     write_details(tmp_path / "out", [likelihoods(n) for n in range(39)], moment="2026-05-02T10-00-00")
     report = bundles.put(store, tmp_path / "out")
-    assert rows(store, "select count(*) from responses") == [(39,)]
-    assert report.warnings == ["out: 1 file left out: later details of the same model and task are there"]
+    days = "select value, items from runs join tags using (run) where tag = 'date' order by 1"
+    assert rows(store, days) == [("2026-05-01", 40), ("2026-05-02", 39)]
+    assert len(report.runs) == 2 and not report.warnings
 
 
 def test_rewards_of_0_and_1_grade_rollouts(store, tmp_path):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 VERBALIZED, TOKEN, LIKELIHOOD, P_TRUE, AGREEMENT = "verbalized", "token", "likelihood", "p_true", "agreement"
 # Names without punctuation and capitals, by elicitation.
 NAMES = {
-    VERBALIZED: """verbalized; verbalised; verbal; verbal confidence; stated;
+    VERBALIZED: """verbalized; verbalised; verbal; verbal confidence;
         confidence; conf; verbalized confidence; verbalised confidence;
         stated confidence; confidence stated; self reported confidence; reported confidence; self confidence; model confidence;
         confidence score; conf score; confidence level; confidence percent; confidence pct; confidence value;

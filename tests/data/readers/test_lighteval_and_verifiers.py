@@ -47,7 +47,7 @@ def test_probabilities_of_options_are_those_of_their_logarithms(store, tmp_path)
     assert not report.warnings
 
 
-def test_the_metric_of_the_most_probable_option_counts_and_others_are_gradings(store, tmp_path):
+def test_the_most_probable_option_is_graded(store, tmp_path):
     details = [likelihoods(n, acc_norm=float(n % 2)) for n in range(40)]
     for detail in details:
         detail["metric"] = dict(reversed(detail["metric"].items()))
@@ -95,7 +95,7 @@ def test_rewards_of_0_and_1_grade_rollouts(store, tmp_path):
     assert not report.warnings
 
 
-def test_the_mean_reward_of_the_metadata_is_that_of_the_rollouts(store, tmp_path):
+def test_a_stated_mean_reward_is_compared(store, tmp_path):
     rollouts = [rollout(n, reward=float(RIGHT[n])) for n in range(40)]
     report = bundles.put(store, write_rollouts(tmp_path / "out", rollouts, env_id="quiz", model="m", avg_reward=0.7))
     assert any("states an accuracy of 0.7 (no confidence), but its 40 answers imply 0.625" in line for line in report.warnings)

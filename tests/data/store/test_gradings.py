@@ -147,7 +147,7 @@ def test_a_backup_has_the_gradings(toy, run, tmp_path):
     assert bundles.content(copy) == bundles.content(toy)
 
 
-def test_an_adopted_grading_is_the_one_in_force_and_has_a_way_back(toy):
+def test_an_adopted_grading_is_in_force_and_has_a_way_back(toy):
     """A reviewer's own correction of another answer stays; the log says who adopted what, and what came before."""
     ((run,),) = rows(toy, "select run from runs where model = 'alpha'")
     correct_grades(toy, run, [Correction("q1", "Paris", 0.0, 1)], "eve")

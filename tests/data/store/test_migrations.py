@@ -243,7 +243,7 @@ def test_an_earlier_schema_is_refused(of_schema_12, tmp_path, monkeypatch):
         assert refused.value.remedy is None
 
 
-def test_days_and_names_of_writers_leave_elicitations_and_come_back():
+def test_days_leave_elicitations_and_come_back():
     """Of runs that were imported together under two names of one elicitation, both keep theirs."""
     (step,) = [step for step in migrations.steps() if "evaluation_days" in step.migrate.__module__]
     names = {"verbalized": "verbalized", "conf (2026-05-01)": "verbalized", "no confidence": "no confidence", "margin": "margin"}

@@ -110,7 +110,7 @@ def test_the_proposed_command_is_printed_with_its_consequences(cli, tmp_path):
     assert command[-4:] == ["--column", "wrong=err", "--column", "confidence_of_10=conf"]
 
 
-def test_grades_of_letters_are_proposed_where_texts_agree_with_them(read, tmp_path):
+def test_letters_are_grades_where_texts_agree(read, tmp_path):
     grades = "ABC"
     rows = rows_of(problem=lambda n: f"Who was {n}?", target=lambda n: f"Name {n}",
         predicted_answer=lambda n: f"Name {n}" if n % 3 == 0 else f"Name {n + 1}", grade=lambda n: grades[n % 3])  # fmt: skip
@@ -124,7 +124,7 @@ def test_grades_of_letters_are_proposed_where_texts_agree_with_them(read, tmp_pa
     assert problem.choices == ("a=?", "b=?", "c=?")
 
 
-def test_confidences_that_rank_answers_far_worse_than_chance_are_not_proposed_first(read, tmp_path):
+def test_worse_than_chance_is_not_proposed_first(read, tmp_path):
     rows = rows_of(id=lambda n: n, conf=lambda n: SURE[n], score=lambda n: int(not RIGHT[n]), success=lambda n: int(RIGHT[n]))
     error = refused(read, write(tmp_path / "in.csv", rows))
     assert choices_of(error.advice[0]) == ["correct=success"]

@@ -29,7 +29,7 @@ PREFIX = "/api/v1/"
 SNAPSHOT = "snapshot"
 RUN, NAME = "run", "name"  # columns of tables
 # Keys of the selection.
-RUN_KEYS = tuple(key for key, kind in Selection.filters().items() if kind.narrows == "runs")
+RUN_KEYS = (*(key for key, kind in Selection.filters().items() if kind.narrows == "runs"), "nights")
 QUESTION_KEYS = tuple(key for key, kind in Selection.filters().items() if kind.narrows == "questions")
 CONVENTION_KEYS = tuple(CONVENTIONS.keys)
 

@@ -180,13 +180,14 @@ def _controls_of(field: str, facets: Facets, selection: Selection) -> Iterator[t
 def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
     """Return the keys of the filters that pages usually offer, on runs, questions or clues; by default on all three.
 
-    ``every`` includes those that only few pages offer.
+    ``every`` includes those that only few pages offer. Who filters runs can also choose between the latest night and all.
     """
-    return tuple(
+    keys = tuple(
         key
         for key, kind in Selection.filters().items()
         if (kind.shown_by_default or every) and (not narrows or kind.narrows in narrows)
     )
+    return (*keys, "nights") if not narrows or "runs" in narrows else keys
 
 
 def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:

@@ -12,6 +12,7 @@ from clueline.queries.changes import pinned_version
 from clueline.queries.selection import Selection
 from tests.helpers import bundle_factory as bundles
 from tests.helpers import evaluation_logs as logs
+from tests.helpers.drawn_pages import everything
 from tests.helpers.json_api import get
 
 MODELS = [f"lab/model-{n}" for n in range(20)]
@@ -46,8 +47,8 @@ def write_lm_eval(folder, model, night):
 def rows(night, confidence, time):
     """Return the rows of a table with all models, with a time for each answer."""
     return [
-        {"id": f"q{n}", "question": f"Which is {n}?", "gold": "yes", "prediction": "yes", confidence: share(model, night, n),
-         "correct": n % 2, "model": model, time: f"{night}T22:{n:02}:{MODELS.index(model):02}Z"}
+        {"id": f"q{n}", "question": f"Which is {n}?", "gold": "yes", "prediction": ("no", "yes")[n % 2], "correct": n % 2,
+         confidence: share(model, night, n), "model": model, time: f"{night}T22:{n:02}:{MODELS.index(model):02}Z"}
         for model in MODELS for n in QUESTIONS
     ]  # fmt: skip
 
@@ -144,3 +145,12 @@ def test_a_night_that_broke_off_stands_for_no_other(lab, tmp_path):
     rows = get(create_app(Settings(store=store.url, workers=1)).test_client(), "/api/v1/leaderboard?dataset=trivia")["rows"]
     both = [(row["questions"], row["ranked"]) for row in rows if row["model"] == MODELS[0]]
     assert sorted(both) == [(2, False), (4, True)] and len(rows) == len(MODELS) + 1
+
+
+@pytest.mark.parametrize("page", ["/", "/reliability", "/slices"])
+def test_pages_offer_every_night(client, page):
+    assert "every night" in everything(client.application, page, "dataset=towns")
+
+
+def test_one_night_offers_no_choice(app):
+    assert "every night" not in everything(app, "/", "dataset=pyramid")

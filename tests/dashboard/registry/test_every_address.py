@@ -186,6 +186,7 @@ BAD_VALUES = [
     ("binning", "mass1", "unknown_value", None), ("binning", "mass101", "unknown_value", None),
     ("human", "everyone", "unknown_value", ["buzz_share", "release_share", "team_share", "survival"]),
     ("failed", "yes", "unknown_value", ["0", "1"]), ("undisputed", "yes", "unknown_value", ["0", "1"]),
+    ("nights", "yes", "unknown_value", ["0", "1"]),
     ("t", "1", "bad_value", []), ("t", "half", "bad_value", []),
     *(("beta", text, "bad_value", []) for text in ("0", "-1", "1e999", "two")),
     *(("common", text, "unknown_value", ["0", "1", "all"]) for text in ("2", "", "yes")),

@@ -126,10 +126,12 @@ def _variants(ranked: Evidence, shown: Sequence[ShownRun], chosen: int, interval
     places = {run.run: place for place, run in enumerate(ranked.runs)}
     ((usual, _),) = firsts.most_common(1)
     for variant, metric in zip(variants, WHICH_METRICS, strict=True):
-        if variant.first not in (None, usual):
-            check_time_limit()
-            two = np.isin(np.arange(len(places)), [places[usual], places[variant.first]])
-            variant.p_value = number(difference_tests(ranked.of_runs(two), metric)[0, 1])
+        if variant.first in (None, usual):
+            continue
+        check_time_limit()
+        two = ranked.of_runs(np.isin(np.arange(len(places)), [places[usual], places[variant.first]]))
+        if two.units_with(metric).min() > 1:
+            variant.p_value = number(difference_tests(two, metric)[0, 1])
     return variants
 
 

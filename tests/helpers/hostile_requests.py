@@ -56,6 +56,7 @@ BODIES = {
     "POST /api/v1/runs/<run_id>/grades": {
         "grades": [{"question_id": "lit-01", "guess": "Poe", "correct": 0.5, "clue": 1, "note": "no"}],
     },
+    "POST /api/v1/runs/<run_id>/adopt": {"grading": "imported"},
     "POST /api/v1/runs/<run_id>/review": {"size": 5, "seed": 7},
     "POST /api/v1/runs/<run_id>/delete": {"name": "BM25"},
     "POST /api/v1/runs/<run_id>/tags": {"label": "x"},

@@ -145,7 +145,7 @@ def figures(store) -> list[dict[str, float | None]]:
     """Return the figures of each run in a store, as the leaderboard shows them."""
     snapshot, measured = store.snapshot(), []
     for dataset in snapshot.states:
-        board = leaderboard(snapshot, Selection(dataset, common=False), [CATALOGUE[key] for key in FIGURES])
+        board = leaderboard(snapshot, Selection(dataset, common=False, nights=True), [CATALOGUE[key] for key in FIGURES])
         measured += [{key: cell.value for key, cell in row.metrics.items()} for row in board.rows]
     return measured
 

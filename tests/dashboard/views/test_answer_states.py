@@ -164,7 +164,7 @@ def test_rankings_count_failed_calls(failing, query, meaning):
 
 
 def test_there_is_a_control_where_calls_failed(failing):
-    for path in ("/", "/reliability", "/difficulty", "/buzz", "/compare", "/slices", "/questions", "/questions/toy/q1"):
+    for path in ("/", "/reliability", "/buzz", "/compare", "/slices", "/questions", "/questions/toy/q1"):
         page = everything(failing, path)
         assert "counted as wrong in accuracy" in page, path
         other = path.replace("toy", "sound")

@@ -132,7 +132,7 @@ def test_a_bad_dataset_gets_no_bundle(client, body, status, reason):
 def test_keys_of_the_address_are_refused(client):
     for address in (GUESSES, BUNDLE):
         assert client.post(f"{address}?text=x", json={}).status_code == 400
-        assert client.get(address).status_code == 404
+        assert client.get(address).status_code == 405
 
 
 def test_a_bundle_becomes_a_dataset(app_taking_uploads):

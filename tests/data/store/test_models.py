@@ -4,7 +4,14 @@ import pytest
 
 from clueline.data.store import StoreError
 from clueline.data.store.audit import Audit
-from clueline.data.store.migrations import m0015_models, m0016_scores, m0017_distinct_models, m0018_models_of_datasets
+from clueline.data.store.migrations import (
+    m0015_models,
+    m0016_scores,
+    m0017_distinct_models,
+    m0018_models_of_datasets,
+    m0019_unstated_ends,
+    m0020_evaluation_days,
+)
 from clueline.data.store.models import BadModel, describe, dismiss, merge, rename, split
 from clueline.queries.models import models
 from tests.helpers.bundle_factory import RESPONSES, put, records, table, write
@@ -101,7 +108,8 @@ def test_a_later_import_under_a_merged_name_is_of_that_model(filled, tmp_path):
 
 def test_a_step_back_keeps_what_the_earlier_schema_can_hold(filled):
     def back(connection):
-        steps = (m0015_models, m0016_scores, m0017_distinct_models, m0018_models_of_datasets)
+        of_models = (m0015_models, m0016_scores, m0017_distinct_models, m0018_models_of_datasets)
+        steps = (*of_models, m0019_unstated_ends, m0020_evaluation_days)
         for step in reversed(steps):
             step.revert(connection)
         for step in steps:

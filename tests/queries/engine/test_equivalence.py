@@ -143,7 +143,7 @@ def test_holm_over_several_families():
     ],
 )
 def test_the_family_is_every_metric_that_the_dataset_can_show(bundled, dataset, primary, absent):
-    ranked = ranked_metrics(bundled, dataset)
+    ranked = ranked_metrics(bundled, Selection(dataset))
     assert ranked.primary.key == primary
     board = leaderboard(bundled, Selection(dataset), METRICS)
     shown = {key for row in board.rows for key, cell in row.metrics.items() if cell.rank is not None}

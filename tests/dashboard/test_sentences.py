@@ -17,12 +17,12 @@ from tests.helpers.bundle_factory import put
 from tests.helpers.drawn_pages import drawn, plain, walk
 from tests.helpers.full_board import FAILED, NAMES, SEED, TEAMS, people, write_board
 
-TWO = {"m0 said": 1, "m1 said": 1}
+TWO = {"m0 verbalized": 1, "m1 verbalized": 1}
 BOARDS = {
     "many": {},
     "nobody": {"teams": ()},
     "one-team": {"teams": ("Ash",), "runs": TWO},
-    "two-teams": {"teams": ("Ash", "Birch"), "runs": {"m1 said": 1}},
+    "two-teams": {"teams": ("Ash", "Birch"), "runs": {"m1 verbalized": 1}},
     "failed": {"runs": TWO, "all_failed": True},
 }
 NUMBER = re.compile(r"(?<![\w.])[-\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:\s?%)?")

@@ -6,7 +6,7 @@ from tests.helpers.bundle_factory import FACTS, table, write
 
 NAMES = [f"q{number:02}" for number in range(20)]
 # Runs, each with the share of the questions that it answered.
-RUNS = {"m0 said": 1, "m0 tokens": 1, "m1 said": 1, "m2 tokens": 1, "m3 said": 0.5}
+RUNS = {"m0 verbalized": 1, "m0 token": 1, "m1 verbalized": 1, "m2 token": 1, "m3 verbalized": 0.5}
 SEED = "keys2"
 TEAMS = ("Ash", "Birch", "Cedar", "Dogwood", "Elm", "Fir")
 FAILED = NAMES[6]  # a question of which a call failed
@@ -68,10 +68,10 @@ def write_board(folder, dataset, *, runs=RUNS, teams=TEAMS, all_failed=False):
         for clue in range(3)
     ]
     tags = [
-        {"model": model, "elicitation": "said", "tag": tag, "value": value}
+        {"model": model, "elicitation": "verbalized", "tag": tag, "value": value}
         for model, size, day in (("m0", "big", "2024-05"), ("m1", "small", "2025-01"), ("m3", "big", "2025-02"))
         for tag, value in (("size", size), ("released", day))
-        if f"{model} said" in runs
+        if f"{model} verbalized" in runs
     ]
     return write(
         folder / dataset,

@@ -30,13 +30,13 @@ def board(tmp_path_factory):
 
 def changes(runs):
     """Return addresses' values of each key of the selection, and other keys with which the value has an effect."""
-    several = urlencode([("run", runs[name]) for name in ("m0 said", "m1 said", "m2 tokens")])
+    several = urlencode([("run", runs[name]) for name in ("m0 verbalized", "m1 verbalized", "m2 token")])
     teams, stated = "human=team_share", "people=stated-ends"
     return {
-        "run": [f"run={runs['m0 said']}", several],
+        "run": [f"run={runs['m0 verbalized']}", several],
         "tag": ["tag.size=big"],
         "model": ["model=m0", "model=m2"],
-        "elicitation": ["elicitation=tokens"],
+        "elicitation": ["elicitation=token"],
         "category": ["category=A", "category=B"],
         "subcategory": ["subcategory=x", "subcategory=y"],
         "attr": ["attr.packet=1", "attr.packet=2"],
@@ -59,13 +59,13 @@ def changes(runs):
 
 def own_keys(path, runs):
     """Return keys with which a view shows most, one after the other: of ``board`` unless they name a dataset."""
-    pair = urlencode({"a": runs["m0 said"], "b": runs["m1 said"]})
+    pair = urlencode({"a": runs["m0 verbalized"], "b": runs["m1 verbalized"]})
     some = ("accuracy", "calscore", "ece", "hmr", "net_score")
     metrics = f"metrics={','.join(some)}"
     return {
         "compare": [f"{pair}&{metrics}"],
         "power": [f"{pair}&{metrics}"],
-        "items": [f"focus={runs['m1 said']}"],
+        "items": [f"focus={runs['m1 verbalized']}"],
         "slices": [f"metric={metric}" for metric in some],
         "release-dates": [f"metric={metric}" for metric in some],
         "leaderboard": [f"intervals=1&{metrics}"],
@@ -74,7 +74,7 @@ def own_keys(path, runs):
         "agreement": ["", metrics],
         "recalibration": [metrics],
         "finding": ["", "dataset=alone"],
-        "questions": [f"{metrics}&sort=accuracy:{runs['m1 said']}"],
+        "questions": [f"{metrics}&sort=accuracy:{runs['m1 verbalized']}"],
     }.get(path, [""])
 
 

@@ -175,13 +175,13 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
         mapped[run] = part.with_columns(after=pl.Series(after_map), fold=pl.Series(folds))
     recalibrated = {run: _responses(part, others.get(run)) for run, part in mapped.items()}
     values_before = {metric.key: before.values(metric) for metric in metrics}
+    ordered = [metric for metric in metrics if metric.counted == ORDERED]
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
         after = gather(snapshot, counted, [*metrics, *DIAGRAM_METRICS], recalibrated, tempered)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
-        values_after = {metric.key: after.values(metric) for metric in metrics}
+        values_after = {metric.key: after.values(metric) for metric in metrics if metric not in ordered}
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
-    ordered = [metric for metric in metrics if metric.counted == ORDERED]
     within, moved = (_within_folds(answers, ordered, mapped, column) for column in ("confidence", "after"))
     results = []
     for index, run in enumerate(before.runs):
@@ -190,10 +190,11 @@ def _recalibrated_group(answers: Counted, method: str) -> list[RecalibratedRun]:
         changes = {}
         for metric in metrics:
             was = values_before[metric.key][index]
-            now = np.nan if missing else values_after[metric.key][index_after[run.run]]
-            in_folds = None
-            if metric in ordered and missing is None:
+            now, in_folds = np.nan, None
+            if missing is None and metric in ordered:
                 in_folds, now = (values[run.run][metric.key] for values in (within, moved))
+            elif missing is None:
+                now = values_after[metric.key][index_after[run.run]]
             changes[metric.key] = _change(metric, was, now, missing, run.run in stated, in_folds)
         fitted: Map | None = None
         if missing is None and run.run in stated:

@@ -48,7 +48,7 @@ def people(chance, teams):
 
 
 def write_board(folder, dataset, *, runs=RUNS, teams=TEAMS, all_failed=False):
-    """Write a dataset; with teams, every key of the selection changes something on it, except the radius."""
+    """Write a dataset; with teams, every key of the selection changes something on it, except the radius and the nights."""
     chance = random.Random(SEED)
     heard, buzzes = people(chance, teams)
     played = {"exposures": table(heard), "buzzes": table(buzzes)} if teams else {}

@@ -126,6 +126,15 @@ def test_used_keys_change_the_answer(board):
     assert (idle, undeclared) == ({}, {})
 
 
+# No board has them together with all the others: of LifeEval, and of runs that have days.
+ELSEWHERE = {"dataset", "radius", "nights"}
+
+
+def test_every_key_is_tried(board):
+    _, runs = board
+    assert {*changes(runs)} == {*Selection.kinds()} - ELSEWHERE
+
+
 def about(snapshot, selection: Selection):
     """A query."""
 

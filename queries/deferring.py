@@ -117,7 +117,7 @@ def _shown(cell: MetricCell) -> Share:
 def _of_heard(snapshot: Snapshot, selection: Selection, evidence: Evidence, curve: str) -> Evidence:
     """Return evidence whose rows have the sums of the metrics, of the answers at clues that people heard."""
     with_clauses, parameters = selection_clauses(selection)
-    responses = selected_responses(snapshot, selection, parameters, ("answered",))
+    responses = selected_responses(snapshot, selection, parameters)
     deferred = ", ".join(
         f"sum(case when p.confidence > {threshold} then p.correct else h.{curve} end) as deferred_{step}"
         for step, threshold in enumerate(THRESHOLDS)

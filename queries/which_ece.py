@@ -57,7 +57,7 @@ class ErrorVariant(msgspec.Struct):
     Attributes:
         first: the run with the smallest error; None if several have it, or none is ranked.
         p_value: of the difference, by this variant, between its first run and the one that most variants put first: two-sided,
-            unadjusted. None where they are the same run.
+            unadjusted. None where they are the same run, or have the metric on a single unit.
     """
 
     key: str
